@@ -1,0 +1,60 @@
+# Sets itself up: needs only Python 3.11+ and make. `make help` lists the targets.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint format check-docs docs lock bench clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# The package is installed editable and without build isolation: hatchling comes from the lock as well.
+$(VENV)/.run-ready: $(VENV)/bin/python requirements/run.lock pyproject.toml
+	$(PIP) install --require-hashes -r requirements/run.lock
+	$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev-ready: $(VENV)/.run-ready requirements/dev.lock
+	$(PIP) install --require-hashes -r requirements/dev.lock
+	@touch $@
+
+run: $(VENV)/.run-ready  ## set up and serve REST and MCP on http://127.0.0.1:8000
+	$(BIN)/mcp-memory serve
+
+lint: $(VENV)/.dev-ready  ## ruff, basedpyright (strict), import-linter
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
+	$(BIN)/basedpyright
+
+test: lint  ## set up, check and run all tests
+	$(BIN)/pytest
+
+format: $(VENV)/.dev-ready  ## format the code
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+docs: $(VENV)/.dev-ready  ## write .env.example and the generated pages of docs/
+	$(BIN)/python -m docs.generate
+
+bench: $(VENV)/.dev-ready  ## measure retrieval, start-up and memory use (BENCH_ARGS="--memories 10000")
+	$(BIN)/python bench/retrieve.py $(BENCH_ARGS)
+
+lock: $(VENV)/.dev-ready  ## resolve the dependencies again
+	$(PIP) install uv
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
+	  --group build pyproject.toml -o requirements/run.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
+	  --group build --group dev -c requirements/run.lock pyproject.toml -o requirements/dev.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
+	  --group build --group dev --group eval -c requirements/dev.lock pyproject.toml -o requirements/eval.lock
+
+clean:  ## remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,135 @@
+"""Vectors from an embedding server that speaks the OpenAI, TEI or Ollama protocol."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import httpx
+import numpy as np
+
+from ..errors import EmbedderUnavailable
+from ..models import Vector
+
+EmbeddingApi: TypeAlias = Literal["openai", "tei", "ollama"]
+
+ATTEMPTS = 3
+FIRST_PAUSE_SECONDS = 0.2
+# Worth another try: the server is starting, busy or was cut off. Anything else would fail again.
+RETRY_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingServer:
+    url: str
+    api: EmbeddingApi
+    model: str
+    api_key: str | None = None
+    dimension: int | None = None
+    timeout_seconds: float = 30.0
+    max_batch: int = 32
+
+
+class HttpEmbedder:
+    """Asks the server in batches; passing faults are tried again a bounded number of times."""
+
+    def __init__(self, server: EmbeddingServer, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        self._server = server
+        self._dimension = server.dimension
+        headers = {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}
+        self._client = httpx.AsyncClient(
+            base_url=server.url.rstrip("/"), headers=headers, timeout=server.timeout_seconds, transport=transport
+        )
+
+    @property
+    def model_id(self) -> str:
+        return f"{self._server.api}:{self._server.model}"
+
+    @property
+    def dimension(self) -> int | None:
+        return self._dimension
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        size = self._server.max_batch
+        batches = [texts[start : start + size] for start in range(0, len(texts), size)]
+        return [vector for batch in batches for vector in await self._embed_batch(batch)]
+
+    async def warm_up(self) -> None:
+        await self.embed(["warm up"])
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def _embed_batch(self, batch: Sequence[str]) -> list[Vector]:
+        path, body = _request(self._server, list(batch))
+        answer = await self._post(path, body)
+        try:
+            rows = _vectors(self._server.api, answer)
+            vectors = [_unit_vector(row) for row in rows]
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise EmbedderUnavailable(f"The embedding server sent an answer of an unknown form: {error!r}") from error
+        if len(vectors) != len(batch):
+            raise EmbedderUnavailable(f"The embedding server sent {len(vectors)} vectors for {len(batch)} texts.")
+        self._check_dimension(vectors)
+        return vectors
+
+    def _check_dimension(self, vectors: list[Vector]) -> None:
+        for vector in vectors:
+            self._dimension = self._dimension or vector.size
+            if vector.size != self._dimension:
+                raise EmbedderUnavailable(
+                    f"The embedding server sent a vector of {vector.size} numbers where {self._dimension} are expected."
+                )
+
+    async def _post(self, path: str, body: Mapping[str, object]) -> Any:
+        problem = "no answer"
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                await asyncio.sleep(FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
+            try:
+                response = await self._client.post(path, json=body)
+            except httpx.TransportError as error:
+                problem = f"{type(error).__name__}: {error}".rstrip(": ")
+                continue
+            if response.is_success:
+                return _parsed(response)
+            problem = f"HTTP {response.status_code}"
+            if response.status_code not in RETRY_STATUSES:
+                break
+        raise EmbedderUnavailable(f"The embedding server at {self._server.url} failed ({problem}).")
+
+
+def _request(server: EmbeddingServer, texts: list[str]) -> tuple[str, dict[str, object]]:
+    """Path and body of a request in the server's protocol."""
+    match server.api:
+        case "openai":
+            return "/embeddings", {"model": server.model, "input": texts, "encoding_format": "float"}
+        case "ollama":
+            return "/api/embed", {"model": server.model, "input": texts}
+        case "tei":
+            return "/embed", {"inputs": texts, "truncate": True}
+
+
+def _vectors(api: EmbeddingApi, answer: Any) -> list[Any]:
+    match api:
+        case "openai":
+            return [item["embedding"] for item in sorted(answer["data"], key=lambda item: item["index"])]
+        case "ollama":
+            return list(answer["embeddings"])
+        case "tei":
+            return list(answer)
+
+
+def _parsed(response: httpx.Response) -> Any:
+    try:
+        return response.json()
+    except ValueError as error:
+        raise EmbedderUnavailable("The embedding server sent an answer that is not JSON.") from error
+
+
+def _unit_vector(row: Sequence[float]) -> Vector:
+    vector = np.asarray(row, dtype=np.float32)
+    length = float(np.linalg.norm(vector))
+    if vector.ndim != 1 or not np.isfinite(length) or length == 0.0:
+        raise ValueError("a vector that is empty, zero or not finite")
+    return (vector / length).astype(np.float32)

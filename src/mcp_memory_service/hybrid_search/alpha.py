@@ -1,0 +1,46 @@
+"""How much the vector signal counts, chosen from the size of the corpus."""
+
+from typing import Protocol
+
+BALANCED_ALPHA = 0.5
+SEMANTIC_ALPHA = 0.7
+STRONG_SEMANTIC_ALPHA = 0.8
+MANY_MATCHING_TAGS = 3
+MANY_TAGS_BOOST = 1.5
+
+# A query that names a tag of at most one memory in twenty is about that thing. At 0.45 the first 14 memories that
+# carry such a tag come before anything the vector signal finds alone (0.55 / 74 > 0.45 / 61); larger groups need
+# support from it. See docs/adr/0004.
+SPECIFIC_SHARE = 0.05
+SPECIFIC_TAG_ALPHA = 0.45
+
+
+class AdaptiveThresholds(Protocol):
+    """Where a corpus stops being small and starts being large."""
+
+    @property
+    def adaptive_threshold_small(self) -> int: ...
+    @property
+    def adaptive_threshold_large(self) -> int: ...
+
+
+def get_adaptive_alpha(corpus_size: int, matching_tag_count: int, config: AdaptiveThresholds) -> float:
+    """Alpha grows with the corpus; three or more matching tags raise the tag weight by half."""
+    alpha = _alpha_for_size(corpus_size, config)
+    if matching_tag_count < MANY_MATCHING_TAGS:
+        return alpha
+    return 1.0 - min(1.0, (1.0 - alpha) * MANY_TAGS_BOOST)
+
+
+def _alpha_for_size(corpus_size: int, config: AdaptiveThresholds) -> float:
+    if corpus_size < config.adaptive_threshold_small:
+        return BALANCED_ALPHA
+    if corpus_size < config.adaptive_threshold_large:
+        return SEMANTIC_ALPHA
+    return STRONG_SEMANTIC_ALPHA
+
+
+def limit_alpha_for_specific_tags(alpha: float, tagged_memories: int, corpus_size: int) -> float:
+    """Let the tag signal lead when few memories carry what the query names; otherwise alpha stays."""
+    is_specific = 0 < tagged_memories <= max(1.0, SPECIFIC_SHARE * corpus_size)
+    return min(alpha, SPECIFIC_TAG_ALPHA) if is_specific else alpha

@@ -1,0 +1,97 @@
+"""Reciprocal Rank Fusion of the vector and the tag signal, with its arithmetic left open to inspection."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ..models import Candidate
+from .tag_rank import shared_ranks
+
+RRF_K = 60
+
+
+@dataclass(frozen=True, slots=True)
+class HybridScoreDebug:
+    """How one score came about: `final_score = (vector_rrf + tag_boost) · recency_factor`."""
+
+    vector_score: float | None
+    """Cosine similarity; None when the vector signal did not find the memory."""
+    vector_rank: int | None
+    vector_rrf: float
+    """`alpha / (k + vector_rank)`, 0 without a vector rank."""
+    tag_score: float | None
+    tag_rank: int | None
+    tag_boost: float
+    """`(1 - alpha) / (k + tag_rank)`, 0 without a tag rank."""
+    tag_matches: tuple[str, ...]
+    recency_factor: float
+    final_score: float
+    alpha_used: float
+
+
+@dataclass(frozen=True, slots=True)
+class FusedCandidate:
+    """A memory that at least one signal found, with its fused score."""
+
+    content_hash: str
+    created_at: int
+    debug: HybridScoreDebug
+
+    @property
+    def score(self) -> float:
+        return self.debug.final_score
+
+    def order(self) -> tuple[float, int, str]:
+        """Best first; of equals the newer, then the smaller id."""
+        return (-self.score, -self.created_at, self.content_hash)
+
+
+def rrf_score(rank: int, k: int = RRF_K) -> float:
+    """`1 / (k + rank)`; ranks are 1-based."""
+    if rank < 1:
+        raise ValueError(f"A rank starts at 1, not {rank}.")
+    return 1.0 / (k + rank)
+
+
+def combine_results_rrf(
+    vector_results: Sequence[Candidate], tag_matches: Sequence[Candidate], alpha: float, k: int = RRF_K
+) -> list[FusedCandidate]:
+    """Fuse two ranked lists, best first; a memory appears once however many signals found it.
+
+    A signal whose weight is 0 has no vote: with alpha 1 the result is the vector list, with alpha 0 the tag list.
+    Both lists must be in the signal's own order; equal tag scores share a rank.
+    """
+    vector_votes = vector_results if alpha > 0 else ()
+    tag_votes = tag_matches if alpha < 1 else ()
+    vector_rank = {c.content_hash: (rank, c) for rank, c in enumerate(vector_votes, start=1)}
+    tag_rank = {
+        c.content_hash: (rank, c)
+        for rank, c in zip(shared_ranks([c.raw_score for c in tag_votes]), tag_votes, strict=True)
+    }
+    found = {c.content_hash: c for c in (*vector_votes, *tag_votes)}
+    fused = [_fuse(c, vector_rank.get(key), tag_rank.get(key), alpha, k) for key, c in found.items()]
+    return sorted(fused, key=FusedCandidate.order)
+
+
+_Vote: TypeAlias = "tuple[int, Candidate] | None"
+
+
+def _fuse(found: Candidate, vector: _Vote, tag: _Vote, alpha: float, k: int) -> FusedCandidate:
+    vector_rrf = alpha * rrf_score(vector[0], k) if vector else 0.0
+    tag_boost = (1.0 - alpha) * rrf_score(tag[0], k) if tag else 0.0
+    return FusedCandidate(
+        content_hash=found.content_hash,
+        created_at=found.created_at,
+        debug=HybridScoreDebug(
+            vector_score=vector[1].raw_score if vector else None,
+            vector_rank=vector[0] if vector else None,
+            vector_rrf=vector_rrf,
+            tag_score=tag[1].raw_score if tag else None,
+            tag_rank=tag[0] if tag else None,
+            tag_boost=tag_boost,
+            tag_matches=tag[1].matched_tags if tag else (),
+            recency_factor=1.0,
+            final_score=vector_rrf + tag_boost,
+            alpha_used=alpha,
+        ),
+    )

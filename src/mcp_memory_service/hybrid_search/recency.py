@@ -1,0 +1,28 @@
+"""Age turned into a multiplier, so that of two equally good answers the newer one comes first."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..timestamps import MICROSECONDS_PER_DAY
+from .fusion import FusedCandidate
+
+
+def recency_factor(created_at: int, now: int, decay: float, floor: float = 0.0) -> float:
+    """`floor + (1 - floor) · e^(-decay · days)`; a moment in the future counts as now."""
+    days = max(0, now - created_at) / MICROSECONDS_PER_DAY
+    return floor + (1.0 - floor) * math.exp(-decay * days)
+
+
+def apply_recency_decay(
+    fused: Sequence[FusedCandidate], decay: float, now: int, floor: float = 0.0
+) -> list[FusedCandidate]:
+    """Multiply every fused score by its recency factor and sort again; a decay of 0 changes nothing."""
+    if decay == 0:
+        return list(fused)
+    aged: list[FusedCandidate] = []
+    for candidate in fused:
+        factor = recency_factor(candidate.created_at, now, decay, floor)
+        debug = replace(candidate.debug, recency_factor=factor, final_score=candidate.debug.final_score * factor)
+        aged.append(replace(candidate, debug=debug))
+    return sorted(aged, key=FusedCandidate.order)

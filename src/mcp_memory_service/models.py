@@ -1,0 +1,152 @@
+"""The values that travel inside the service: frozen, compared by value, free of I/O."""
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector: TypeAlias = NDArray[np.float32]
+JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+Metadata: TypeAlias = Mapping[str, JsonValue]
+TagMatch: TypeAlias = Literal["any", "all"]
+
+DEFAULT_NAMESPACE = "default"
+
+
+def content_hash(content: str) -> str:
+    """The public id of a memory: SHA-256 of its NFC-normalised, stripped text."""
+    return hashlib.sha256(unicodedata.normalize("NFC", content).strip().encode()).hexdigest()
+
+
+def fold_tag(tag: str) -> str:
+    """The form in which two tags are compared; the form in which one is shown is kept beside it."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", tag).strip().casefold())
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDraft:
+    """What a caller asks to remember."""
+
+    content: str
+    tags: tuple[str, ...] = ()
+    memory_type: str | None = None
+    metadata: Metadata = field(default_factory=dict[str, JsonValue])
+    created_at: int | None = None
+    source: str | None = None
+    session: str | None = None
+    sequence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A stored memory; times are microseconds UTC."""
+
+    content: str
+    content_hash: str
+    created_at: int
+    updated_at: int
+    tags: tuple[str, ...] = ()
+    memory_type: str | None = None
+    metadata: Metadata = field(default_factory=dict[str, JsonValue])
+    namespace: str = DEFAULT_NAMESPACE
+    source: str | None = None
+    session: str | None = None
+    sequence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedMemory:
+    """A memory with the vectors of its text, one for each window of a long text."""
+
+    memory: Memory
+    vectors: tuple[Vector, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOutcome:
+    """What became of a memory that was sent to be stored."""
+
+    memory: Memory
+    created: bool
+    """False when the same content was there already and only tags and metadata were united."""
+
+
+class Keep(Enum):
+    """Says that a field of a patch is left as it is, where None means something else."""
+
+    KEEP = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPatch:
+    """What to change of a memory; its content is its identity and cannot change."""
+
+    tags: tuple[str, ...] | None = None
+    """The new tags in place of the old ones; None leaves them."""
+    memory_type: str | Literal[Keep.KEEP] | None = Keep.KEEP
+    metadata: Metadata | None = None
+    """A JSON merge patch (RFC 7396): given keys are set, keys given as null are removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFilter:
+    """Which memories may be considered at all; every field is applied inside the engine's query."""
+
+    namespace: str = DEFAULT_NAMESPACE
+    tags: tuple[str, ...] = ()
+    """Folded; empty means any."""
+    tag_match: TagMatch = "any"
+    memory_type: str | None = None
+    after: int | None = None
+    """Created at or after this moment."""
+    before: int | None = None
+    """Created before this moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What a signal finds: enough of a memory to rank it, not to show it."""
+
+    content_hash: str
+    created_at: int
+    raw_score: float
+    """The signal's own measure: cosine similarity for vectors, summed tag weight for tags."""
+    matched_tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TagCount:
+    """A tag as it is shown and how many memories carry it."""
+
+    tag: str
+    memories: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """One page of a listing, newest first."""
+
+    memories: tuple[Memory, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStats:
+    """How much a store holds, and with what it was made."""
+
+    backend: str
+    memories: int
+    tags: int
+    vectors: int
+    size_bytes: int
+    schema_version: int
+    embedding_model: str
+    embedding_dimension: int | None
+    memories_by_type: Mapping[str, int]
+    oldest: int | None
+    newest: int | None

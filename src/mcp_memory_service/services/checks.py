@@ -1,0 +1,148 @@
+"""The rules for what comes in, the same for every door; what breaks one is refused, never silently changed."""
+
+import math
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from ..errors import InvalidInput
+from ..models import JsonValue, Metadata, fold_tag
+from ..timestamps import MICROSECONDS_PER_DAY
+
+MAX_TAGS = 100
+MAX_TAG_CHARS = 200
+MAX_NAME_CHARS = 200
+"""Of memory_type, source and session."""
+MAX_METADATA_CHARS = 65_536
+MAX_METADATA_DEPTH = 20
+MAX_QUERY_CHARS = 10_000
+MAX_PAGE = 1_000_000
+MAX_PAGE_SIZE = 100
+MAX_BATCH = 500
+# Clocks of machines differ; what is further ahead than this is a mistake.
+MAX_CLOCK_SKEW = MICROSECONDS_PER_DAY // 24 // 12
+MAX_INTEGER = 2**63 - 1
+
+_ALLOWED_CONTROLS = frozenset("\t\n\r")
+
+
+def check_content(content: str, max_chars: int) -> None:
+    check_text(content, "content", max_chars)
+    if not content.strip():
+        raise InvalidInput("content is empty.", reason="content_empty", field="content")
+
+
+def check_query(query: str) -> None:
+    check_text(query, "query", MAX_QUERY_CHARS)
+    if not query.strip():
+        raise InvalidInput("query is empty.", reason="query_empty", field="query")
+
+
+def check_name(name: str | None, field: str) -> None:
+    """For memory_type, source and session: short, visible text."""
+    if name is None:
+        return
+    check_text(name, field, MAX_NAME_CHARS)
+    if not name.strip():
+        raise InvalidInput(f"{field} is empty; leave it out instead.", reason=f"{field}_empty", field=field)
+
+
+def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """The tags in NFC and trimmed, which is how they are stored."""
+    if len(tags) > MAX_TAGS:
+        raise InvalidInput(f"{len(tags)} tags are too many: at most {MAX_TAGS}.", reason="too_many_tags", field="tags")
+    for tag in tags:
+        check_text(tag, "tags", MAX_TAG_CHARS)
+        if not tag.strip():
+            raise InvalidInput("A tag is empty.", reason="tag_empty", field="tags")
+    return tuple(unicodedata.normalize("NFC", tag).strip() for tag in tags)
+
+
+def folded_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """The tags of a filter as the store compares them, each once."""
+    return tuple(dict.fromkeys(fold_tag(tag) for tag in checked_tags(tags)))
+
+
+def check_sequence(sequence: int | None) -> None:
+    if sequence is not None and not 0 <= sequence <= MAX_INTEGER:
+        raise InvalidInput("sequence must be 0 to 2^63 - 1.", reason="sequence_out_of_range", field="sequence")
+
+
+def check_created_at(created_at: int | None, now: int) -> None:
+    if created_at is not None and created_at > now + MAX_CLOCK_SKEW:
+        raise InvalidInput("created_at lies in the future.", reason="timestamp_in_future", field="created_at")
+
+
+def check_metadata(metadata: Metadata) -> None:
+    size = _checked_size(metadata, depth=1)
+    if size > MAX_METADATA_CHARS:
+        raise InvalidInput(
+            f"metadata is too large: about {size} characters, at most {MAX_METADATA_CHARS}.",
+            reason="metadata_too_large",
+            field="metadata",
+        )
+
+
+def check_page(page: int, page_size: int) -> None:
+    if not 1 <= page <= MAX_PAGE:
+        raise InvalidInput(f"page must be 1 to {MAX_PAGE}.", reason="page_out_of_range", field="page")
+    if not 1 <= page_size <= MAX_PAGE_SIZE:
+        raise InvalidInput(
+            f"page_size must be 1 to {MAX_PAGE_SIZE}.", reason="page_size_out_of_range", field="page_size"
+        )
+
+
+def check_fraction(value: float | None, field: str, low: float = 0.0) -> None:
+    if value is not None and not low <= value <= 1.0:
+        raise InvalidInput(f"{field} must be {low:g} to 1.", reason=f"{field}_out_of_range", field=field)
+
+
+def check_text(text: str, field: str, max_chars: int) -> None:
+    """Text that can be stored, searched and printed as it is."""
+    if len(text) > max_chars:
+        raise InvalidInput(
+            f"{field} is too long: {len(text)} characters, at most {max_chars}.",
+            reason=f"{field}_too_long",
+            field=field,
+        )
+    for character in text:
+        category = unicodedata.category(character)
+        if category == "Cs":
+            raise InvalidInput(
+                f"{field} has half a surrogate pair, which is not text.", reason="lone_surrogate", field=field
+            )
+        if category == "Cc" and character not in _ALLOWED_CONTROLS:
+            raise InvalidInput(
+                f"{field} has the control character U+{ord(character):04X}; only tab and line breaks are allowed.",
+                reason="control_character",
+                field=field,
+            )
+
+
+def _checked_size(value: JsonValue, depth: int) -> int:
+    """Check a JSON value to its leaves and return about how many characters it takes."""
+    if depth > MAX_METADATA_DEPTH:
+        raise InvalidInput(
+            f"metadata is nested deeper than {MAX_METADATA_DEPTH} levels.", reason="metadata_too_deep", field="metadata"
+        )
+    if isinstance(value, str):
+        check_text(value, "metadata", MAX_METADATA_CHARS)
+        return len(value) + 2
+    if isinstance(value, Mapping):
+        return sum(_checked_size(key, depth) + _checked_size(item, depth + 1) + 2 for key, item in value.items())
+    if isinstance(value, Sequence):
+        return sum(_checked_size(item, depth + 1) + 1 for item in value)
+    _check_number(value)
+    return len(str(value))
+
+
+def _check_number(value: int | float | bool | None) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput(
+            "metadata has a number that is NaN or infinite.", reason="number_not_finite", field="metadata"
+        )
+    if isinstance(value, int) and not -MAX_INTEGER - 1 <= value <= MAX_INTEGER:
+        raise InvalidInput(
+            "metadata has an integer beyond 64 bits; write it as a string.",
+            reason="integer_out_of_range",
+            field="metadata",
+        )

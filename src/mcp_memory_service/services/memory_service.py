@@ -1,0 +1,233 @@
+"""`MemoryService`: every use case once, behind whichever door it is asked for."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from ..embeddings.base import Embedder
+from ..embeddings.windows import text_windows
+from ..errors import EmbedderUnavailable, InvalidInput, MemoryNotFound, Unavailable
+from ..hybrid_search import RankingPolicy
+from ..models import (
+    DEFAULT_NAMESPACE,
+    EmbeddedMemory,
+    Keep,
+    Memory,
+    MemoryDraft,
+    MemoryFilter,
+    MemoryPatch,
+    StoreOutcome,
+    StoreStats,
+    TagCount,
+    TagMatch,
+    Vector,
+    content_hash,
+)
+from ..storage.base import MemoryStorage
+from ..timestamps import now_microseconds
+from . import checks
+from .results import Health, MemoryListing, Paging, RetrievalResult
+from .retrieval import Retrieval, RetrievalRequest
+from .tag_cache import TagCache
+from .tracked_embedder import TrackedEmbedder
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceLimits:
+    max_content_chars: int = 100_000
+
+
+class MemoryService:
+    """Remembers and finds, within one namespace. Bad input raises InvalidInput before anything is touched."""
+
+    def __init__(
+        self,
+        storage: MemoryStorage,
+        embedder: Embedder,
+        policy: RankingPolicy | None = None,
+        limits: ServiceLimits | None = None,
+        namespace: str = DEFAULT_NAMESPACE,
+        now: Callable[[], int] = now_microseconds,
+        monotonic_seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._storage = storage
+        self._embedder = TrackedEmbedder(embedder)
+        self._limits = limits or ServiceLimits()
+        self._namespace = namespace
+        self._now = now
+        self._tags = TagCache(storage, namespace, monotonic_seconds)
+        self._retrieval = Retrieval(
+            storage, self._embedder, self._tags, policy or RankingPolicy(), now, monotonic_seconds
+        )
+
+    async def store_memory(self, draft: MemoryDraft) -> StoreOutcome:
+        """Remember a text; the same text again unites tags and metadata with what is there."""
+        return (await self.store_batch([draft]))[0]
+
+    async def store_batch(self, drafts: Sequence[MemoryDraft]) -> list[StoreOutcome]:
+        """Remember all of them or, if one is refused, none; outcomes come in the order given."""
+        if not 1 <= len(drafts) <= checks.MAX_BATCH:
+            raise InvalidInput(
+                f"A batch has 1 to {checks.MAX_BATCH} memories, not {len(drafts)}.",
+                reason="batch_size_out_of_range",
+                field="memories",
+            )
+        memories = [self._checked_memory(draft) for draft in drafts]
+        vectors = await self._embed_texts([memory.content for memory in memories])
+        try:
+            return await self._storage.store_batch(
+                [EmbeddedMemory(memory, windows) for memory, windows in zip(memories, vectors, strict=True)]
+            )
+        finally:
+            self._tags.forget()
+
+    async def retrieve_memories(
+        self,
+        query: str,
+        page: int = 1,
+        page_size: int = 10,
+        tags: Sequence[str] | None = None,
+        memory_type: str | None = None,
+        min_similarity: float | None = None,
+        *,
+        tag_match: TagMatch = "any",
+        after: int | None = None,
+        before: int | None = None,
+        alpha: float | None = None,
+        debug: bool = False,
+    ) -> RetrievalResult:
+        """Find what matters for a query, best first.
+
+        Hybrid by default: tags that the query names are found and weighed against meaning. `tags` names them instead
+        and keeps only memories that carry them; `tags=[]` leaves tags out. `min_similarity` drops vector hits only.
+        """
+        checks.check_query(query)
+        checks.check_page(page, page_size)
+        checks.check_fraction(min_similarity, "min_similarity", low=-1.0)
+        checks.check_fraction(alpha, "alpha")
+        request = RetrievalRequest(
+            query=query,
+            where=self._filter(tags or (), tag_match, memory_type, after, before),
+            page=page,
+            page_size=page_size,
+            extract_tags=tags is None,
+            min_similarity=min_similarity,
+            alpha=alpha,
+            debug=debug,
+        )
+        return await self._retrieval.run(request)
+
+    async def list_memories(
+        self,
+        page: int = 1,
+        page_size: int = 10,
+        tags: Sequence[str] = (),
+        memory_type: str | None = None,
+        *,
+        tag_match: TagMatch = "any",
+        after: int | None = None,
+        before: int | None = None,
+    ) -> MemoryListing:
+        """All memories that pass the filters, newest first."""
+        checks.check_page(page, page_size)
+        where = self._filter(tags, tag_match, memory_type, after, before)
+        found = await self._storage.list_memories(where, offset=(page - 1) * page_size, limit=page_size)
+        return MemoryListing(found.memories, Paging(page, page_size, found.total))
+
+    async def search_by_tag(
+        self, tags: Sequence[str], tag_match: TagMatch = "any", page: int = 1, page_size: int = 10
+    ) -> MemoryListing:
+        """The memories that carry any (or all) of these tags, newest first."""
+        if not tags:
+            raise InvalidInput("At least one tag is needed.", reason="tags_empty", field="tags")
+        return await self.list_memories(page, page_size, tags, tag_match=tag_match)
+
+    async def get_memory(self, content_hash: str) -> Memory:
+        memory = await self._storage.get(self._namespace, content_hash)
+        if memory is None:
+            raise MemoryNotFound(content_hash)
+        return memory
+
+    async def update_memory(self, content_hash: str, patch: MemoryPatch) -> Memory:
+        """Change tags, type or metadata of a memory; its content is its identity and stays."""
+        if patch.tags is not None:
+            patch = replace(patch, tags=checks.checked_tags(patch.tags))
+        if patch.memory_type is not Keep.KEEP:
+            checks.check_name(patch.memory_type, "memory_type")
+        if patch.metadata is not None:
+            checks.check_metadata(patch.metadata)
+        try:
+            memory = await self._storage.update(self._namespace, content_hash, patch, self._now())
+        finally:
+            self._tags.forget()
+        if memory is None:
+            raise MemoryNotFound(content_hash)
+        return memory
+
+    async def delete_memory(self, content_hash: str) -> None:
+        """Forget a memory for good; MemoryNotFound if it is not there."""
+        try:
+            existed = await self._storage.delete(self._namespace, content_hash)
+        finally:
+            self._tags.forget()
+        if not existed:
+            raise MemoryNotFound(content_hash)
+
+    async def list_tags(self) -> list[TagCount]:
+        return await self._storage.get_all_tags(self._namespace)
+
+    async def stats(self) -> StoreStats:
+        return await self._storage.stats(self._namespace)
+
+    async def health(self) -> Health:
+        """Whether storing and searching would work, as far as a read of the store and the embedder's last call tell."""
+        problems: dict[str, str] = {}
+        if self._embedder.problem:
+            await self.warm_up()
+        if self._embedder.problem:
+            problems["embedder_unavailable"] = self._embedder.problem
+        try:
+            await self._storage.ping()
+        except Unavailable as error:
+            problems[error.code] = error.message
+        return Health(ready=not problems, problems=problems)
+
+    async def warm_up(self) -> None:
+        """Load the embedding model, so that the first request does not wait for it; a failure shows in `health`."""
+        with suppress(EmbedderUnavailable):
+            await self._embedder.warm_up()
+
+    def _checked_memory(self, draft: MemoryDraft) -> Memory:
+        now = self._now()
+        checks.check_content(draft.content, self._limits.max_content_chars)
+        for field in ("memory_type", "source", "session"):
+            checks.check_name(getattr(draft, field), field)
+        checks.check_metadata(draft.metadata)
+        checks.check_created_at(draft.created_at, now)
+        checks.check_sequence(draft.sequence)
+        return Memory(
+            content=draft.content,
+            content_hash=content_hash(draft.content),
+            created_at=now if draft.created_at is None else draft.created_at,
+            updated_at=now,
+            tags=checks.checked_tags(draft.tags),
+            memory_type=draft.memory_type,
+            metadata=draft.metadata,
+            namespace=self._namespace,
+            source=draft.source,
+            session=draft.session,
+            sequence=draft.sequence,
+        )
+
+    def _filter(
+        self, tags: Sequence[str], tag_match: TagMatch, memory_type: str | None, after: int | None, before: int | None
+    ) -> MemoryFilter:
+        checks.check_name(memory_type, "memory_type")
+        return MemoryFilter(self._namespace, checks.folded_tags(tags), tag_match, memory_type, after, before)
+
+    async def _embed_texts(self, texts: Sequence[str]) -> list[tuple[Vector, ...]]:
+        """The vectors of each text, one for each of its windows, all made in one call."""
+        windows = [text_windows(text) for text in texts]
+        vectors = iter(await self._embedder.embed([window for parts in windows for window in parts]))
+        return [tuple(next(vectors) for _ in parts) for parts in windows]

@@ -1,0 +1,73 @@
+"""What the use cases return."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..hybrid_search import HybridScoreDebug
+from ..models import Memory
+
+
+@dataclass(frozen=True, slots=True)
+class SignalRank:
+    """Where a signal placed a memory, and by which measure of its own."""
+
+    rank: int
+    raw_score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    memory: Memory
+    score: float
+    """Between 0 and 1, the best of the whole search at 1; for ordering, not for thresholds."""
+    similarity: float | None
+    """Cosine similarity to the query; None when the vector signal did not find the memory."""
+    provenance: Mapping[str, SignalRank]
+    debug: HybridScoreDebug | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    page: int
+    page_size: int
+    total: int
+
+    @property
+    def total_pages(self) -> int:
+        return -(-self.total // self.page_size)
+
+    @property
+    def has_more(self) -> bool:
+        return self.page < self.total_pages
+
+    @property
+    def offset(self) -> int:
+        return (self.page - 1) * self.page_size
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalResult:
+    results: tuple[Hit, ...]
+    query: str
+    paging: Paging
+    alpha_used: float
+    keywords: tuple[str, ...]
+    """The tags (folded) that the tag signal looked for."""
+    degraded: tuple[str, ...]
+    """What could not be asked; empty when every signal answered."""
+    took_ms: float
+    mode: str = "hybrid"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryListing:
+    memories: tuple[Memory, ...]
+    paging: Paging
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether a store and a search would work now; `problems` says what is wrong, by stable code."""
+
+    ready: bool
+    problems: Mapping[str, str]

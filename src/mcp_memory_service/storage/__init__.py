@@ -1,0 +1,1 @@
+"""Where memories are kept: the port that every backend keeps, and the backends."""

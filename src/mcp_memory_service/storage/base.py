@@ -1,0 +1,84 @@
+"""The storage port. Its docstrings are promises; tests/contract holds every backend to them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from ..models import (
+    Candidate,
+    EmbeddedMemory,
+    Memory,
+    MemoryFilter,
+    MemoryPage,
+    MemoryPatch,
+    StoreOutcome,
+    StoreStats,
+    TagCount,
+    Vector,
+)
+
+
+class MemoryStorage(Protocol):
+    """A place for memories, their tags and their vectors.
+
+    A memory's parts change together or not at all. A write that has returned is on disk. Failures of the engine
+    surface as errors of `errors.py`, never as empty answers.
+    """
+
+    async def store(self, item: EmbeddedMemory) -> StoreOutcome:
+        """Keep a memory. If its namespace has the same content_hash already, unite tags (old ones first), merge
+        metadata (new values win), take a new memory_type if one is given, fill source, session and sequence if they
+        were empty, and keep content and created_at.
+
+        Raises InvalidVector before anything is written if a vector is unfit.
+        """
+        ...
+
+    async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
+        """Store all of them in one transaction, with outcomes in the order given."""
+        ...
+
+    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
+        """The memories nearest to a vector by cosine similarity, best first, at most `limit`.
+
+        Fewer than `limit` come back only if fewer match the filter. A long memory counts by its nearest window.
+        """
+        ...
+
+    async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
+        """Memories that carry any of the weighted tags (folded), by the sum of the weights of the tags they carry,
+        then newest first, at most `limit`. `matched_tags` has the tags as the memory shows them."""
+        ...
+
+    async def get_all_tags(self, namespace: str) -> list[TagCount]:
+        """Every tag that a memory of the namespace carries, most used first, each once whatever its case."""
+        ...
+
+    async def count_all_memories(self, namespace: str) -> int: ...
+
+    async def get(self, namespace: str, content_hash: str) -> Memory | None: ...
+
+    async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
+        """In the order asked; unknown ids are left out."""
+        ...
+
+    async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
+        """Newest first (the id breaks ties), with the number of all that match."""
+        ...
+
+    async def update(self, namespace: str, content_hash: str, patch: MemoryPatch, now: int) -> Memory | None:
+        """Apply a patch to the memory as it is at that moment; None if there is no such memory."""
+        ...
+
+    async def delete(self, namespace: str, content_hash: str) -> bool:
+        """True if it was there. Once this returns, no call finds the memory or its text again."""
+        ...
+
+    async def stats(self, namespace: str) -> StoreStats: ...
+
+    async def ping(self) -> None:
+        """Raise StorageUnavailable unless the store can be read."""
+        ...
+
+    async def close(self) -> None:
+        """Finish accepted writes and let go of the store; closing twice is harmless."""
+        ...

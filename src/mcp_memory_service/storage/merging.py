@@ -1,0 +1,53 @@
+"""What becomes of a stored memory when it is stored again or patched; pure, so that every backend agrees."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from ..models import JsonValue, Keep, Memory, MemoryPatch, fold_tag
+
+
+def unite(existing: Memory, incoming: Memory) -> Memory:
+    """The existing memory after the same content came in again; unchanged if the newcomer brings nothing new."""
+    united = replace(
+        existing,
+        tags=unite_tags((*existing.tags, *incoming.tags)),
+        metadata={**existing.metadata, **incoming.metadata},
+        memory_type=incoming.memory_type or existing.memory_type,
+        source=existing.source or incoming.source,
+        session=existing.session or incoming.session,
+        sequence=incoming.sequence if existing.sequence is None else existing.sequence,
+    )
+    return existing if united == existing else replace(united, updated_at=incoming.updated_at)
+
+
+def apply_patch(existing: Memory, patch: MemoryPatch, now: int) -> Memory:
+    """The memory after a patch; unchanged if the patch asks for what is there already."""
+    patched = replace(
+        existing,
+        tags=existing.tags if patch.tags is None else unite_tags(patch.tags),
+        memory_type=existing.memory_type if patch.memory_type is Keep.KEEP else patch.memory_type,
+        metadata=existing.metadata if patch.metadata is None else merge_patch(existing.metadata, patch.metadata),
+    )
+    return existing if patched == existing else replace(patched, updated_at=now)
+
+
+def unite_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """An ordered set: the first spelling of each tag stays."""
+    by_folded: dict[str, str] = {}
+    for tag in tags:
+        by_folded.setdefault(fold_tag(tag), tag)
+    return tuple(by_folded.values())
+
+
+def merge_patch(target: Mapping[str, JsonValue], patch: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """RFC 7396: objects merge key by key, null removes, everything else replaces."""
+    merged = dict(target)
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, Mapping):
+            current = merged.get(key)
+            merged[key] = merge_patch(current if isinstance(current, Mapping) else {}, value)
+        else:
+            merged[key] = value
+    return merged

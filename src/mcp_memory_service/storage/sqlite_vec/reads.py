@@ -1,0 +1,125 @@
+"""The queries; each takes a connection and runs inside one snapshot."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+import apsw
+
+from ...models import Candidate, Memory, MemoryFilter, MemoryPage, StoreStats, TagCount, Vector
+from .rows import MEMORY_COLUMNS, condition, memory_from_row
+from .schema import pinned_embedding, schema_version
+
+
+def nearest(connection: apsw.Connection, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
+    """Exact search over all vectors that pass the filter, keeping the nearest window of each memory.
+
+    Windows of one memory take several of the fetched rows, so more are fetched until `limit` memories are there or
+    the rows run out. Grouping in SQL instead costs three times as much, for stores that mostly hold short texts.
+    """
+    matches, values = condition(where)
+    # CROSS JOIN fixes the order of the loops: a tag filter starts from the few tagged memories, all else from a
+    # sequential scan of the vectors.
+    tables = (
+        "memories m CROSS JOIN vectors v ON v.memory_id = m.id"
+        if where.tags
+        else "vectors v CROSS JOIN memories m ON m.id = v.memory_id"
+    )
+    sql = f"""
+        SELECT m.content_hash, m.created_at, vec_distance_cosine(v.embedding, ?) AS distance
+        FROM {tables} WHERE {matches} ORDER BY distance, m.content_hash LIMIT ?
+    """  # noqa: S608
+    fetch = limit
+    while True:
+        rows = list(connection.execute(sql, (query_vector.tobytes(), *values, fetch)))
+        found: dict[str, Candidate] = {}
+        for content_hash, created_at, distance in rows:
+            found.setdefault(content_hash, Candidate(content_hash, created_at, 1.0 - distance))
+        if len(found) >= limit or len(rows) < fetch:
+            return list(found.values())[:limit]
+        fetch *= 2
+
+
+def tagged(
+    connection: apsw.Connection, weights: Mapping[str, float], limit: int, where: MemoryFilter
+) -> list[Candidate]:
+    matches, values = condition(where)
+    # Rounded, so that equal sets of tags stay equal in whatever order they are summed.
+    sql = f"""
+        SELECT m.content_hash, m.created_at, round(sum(w.value), 9) AS score,
+            json_group_array(mt.display ORDER BY mt.position)
+        FROM json_each(?) w
+        JOIN tags t ON t.namespace = ? AND t.folded = w.key
+        JOIN memory_tags mt ON mt.tag_id = t.id
+        JOIN memories m ON m.id = mt.memory_id
+        WHERE {matches}
+        GROUP BY m.id ORDER BY score DESC, m.created_at DESC, m.content_hash LIMIT ?
+    """  # noqa: S608
+    rows = connection.execute(sql, (json.dumps(weights), where.namespace, *values, limit))
+    return [
+        Candidate(content_hash, created_at, score, tuple(json.loads(tags)))
+        for content_hash, created_at, score, tags in rows
+    ]
+
+
+def all_tags(connection: apsw.Connection, namespace: str) -> list[TagCount]:
+    rows = connection.execute(
+        "SELECT display, memories FROM tags WHERE namespace = ? ORDER BY memories DESC, folded", (namespace,)
+    )
+    return [TagCount(tag=display, memories=memories) for display, memories in rows]
+
+
+def count_memories(connection: apsw.Connection, namespace: str) -> int:
+    return int(connection.execute("SELECT count(*) FROM memories WHERE namespace = ?", (namespace,)).get)
+
+
+def many_memories(connection: apsw.Connection, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
+    rows = connection.execute(
+        f"""
+        SELECT {MEMORY_COLUMNS} FROM json_each(?) asked
+        JOIN memories m ON m.namespace = ? AND m.content_hash = asked.value ORDER BY asked.key
+        """,  # noqa: S608
+        (json.dumps(list(content_hashes)), namespace),
+    )
+    return [memory_from_row(row) for row in rows]
+
+
+def page_of_memories(connection: apsw.Connection, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
+    matches, values = condition(where)
+    total = int(connection.execute(f"SELECT count(*) FROM memories m WHERE {matches}", values).get)  # noqa: S608
+    rows = connection.execute(
+        f"""
+        SELECT {MEMORY_COLUMNS} FROM memories m WHERE {matches}
+        ORDER BY m.created_at DESC, m.content_hash LIMIT ? OFFSET ?
+        """,  # noqa: S608
+        (*values, limit, offset),
+    )
+    return MemoryPage(memories=tuple(memory_from_row(row) for row in rows), total=total)
+
+
+def store_stats(connection: apsw.Connection, namespace: str) -> StoreStats:
+    model, dimension = pinned_embedding(connection)
+    memories, oldest, newest = connection.execute(
+        "SELECT count(*), min(created_at), max(created_at) FROM memories WHERE namespace = ?", (namespace,)
+    ).get
+    by_type = connection.execute(
+        """
+        SELECT coalesce(memory_type, ''), count(*) FROM memories WHERE namespace = ?
+        GROUP BY memory_type ORDER BY count(*) DESC, memory_type
+        """,
+        (namespace,),
+    )
+    return StoreStats(
+        backend="sqlite_vec",
+        memories=memories,
+        tags=connection.execute("SELECT count(*) FROM tags WHERE namespace = ?", (namespace,)).get,
+        vectors=connection.execute(
+            "SELECT count(*) FROM vectors v JOIN memories m ON m.id = v.memory_id WHERE m.namespace = ?", (namespace,)
+        ).get,
+        size_bytes=connection.execute("PRAGMA page_count").get * connection.execute("PRAGMA page_size").get,
+        schema_version=schema_version(connection),
+        embedding_model=model or "",
+        embedding_dimension=dimension,
+        memories_by_type=dict(by_type),
+        oldest=oldest,
+        newest=newest,
+    )

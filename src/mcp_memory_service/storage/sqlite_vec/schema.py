@@ -1,0 +1,144 @@
+"""The tables, as a list of migrations; a file is brought up to date in one transaction when it is opened."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import apsw
+
+from ...errors import EmbeddingMismatch, SchemaTooNew, StoreCorrupt
+from .connection import immediate_transaction, translated_errors
+
+# "MMS" and a version byte, kept in the file's header so that another program's database is recognised as such.
+APPLICATION_ID = 0x4D4D5301
+
+_VERSION_1 = """
+CREATE TABLE store_info (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+-- Content comes last: what searches filter by is then read without touching the pages of a long text.
+CREATE TABLE memories (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace TEXT NOT NULL,
+    content_hash TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    memory_type TEXT,
+    source TEXT,
+    session TEXT,
+    sequence INTEGER,
+    metadata TEXT NOT NULL,
+    content TEXT NOT NULL,
+    UNIQUE (namespace, content_hash)
+) STRICT;
+CREATE INDEX memories_by_time ON memories (namespace, created_at DESC, content_hash);
+
+CREATE TABLE tags (
+    id INTEGER PRIMARY KEY,
+    namespace TEXT NOT NULL,
+    folded TEXT NOT NULL,
+    display TEXT NOT NULL,
+    memories INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (namespace, folded)
+) STRICT;
+CREATE TABLE memory_tags (
+    memory_id INTEGER NOT NULL REFERENCES memories (id),
+    tag_id INTEGER NOT NULL REFERENCES tags (id),
+    position INTEGER NOT NULL,
+    display TEXT NOT NULL,
+    PRIMARY KEY (memory_id, tag_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memory_tags_by_tag ON memory_tags (tag_id, memory_id);
+CREATE TRIGGER memory_tags_added AFTER INSERT ON memory_tags BEGIN
+    UPDATE tags SET memories = memories + 1 WHERE id = new.tag_id;
+END;
+CREATE TRIGGER memory_tags_removed AFTER DELETE ON memory_tags BEGIN
+    UPDATE tags SET memories = memories - 1 WHERE id = old.tag_id;
+    DELETE FROM tags WHERE id = old.tag_id AND memories = 0;
+END;
+
+-- One row for each window of a memory's text. A plain table, not vec0: filters of any kind run inside the query,
+-- there is no limit of 4,096 neighbours, and it is read back five times as fast (docs/adr/0002).
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY,
+    memory_id INTEGER NOT NULL REFERENCES memories (id),
+    embedding BLOB NOT NULL
+) STRICT;
+CREATE INDEX vectors_by_memory ON vectors (memory_id);
+
+CREATE VIRTUAL TABLE memory_text USING fts5 (
+    content, content = 'memories', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'
+);
+INSERT INTO memory_text (memory_text, rank) VALUES ('secure-delete', 1);
+CREATE TRIGGER memories_text_added AFTER INSERT ON memories BEGIN
+    INSERT INTO memory_text (rowid, content) VALUES (new.id, new.content);
+END;
+CREATE TRIGGER memories_text_removed AFTER DELETE ON memories BEGIN
+    INSERT INTO memory_text (memory_text, rowid, content) VALUES ('delete', old.id, old.content);
+END;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_VERSION_1,)
+"""Script n brings a file of version n to n + 1; a released script is never changed."""
+
+
+def prepare(
+    connection: apsw.Connection,
+    path: Path,
+    model_id: str,
+    dimension: int | None,
+    migrations: Sequence[str] = MIGRATIONS,
+) -> None:
+    """Create or migrate the tables and pin the embedding model; refuse a file that is not ours or too new for us."""
+    with translated_errors():
+        if schema_version(connection) == len(migrations) and pinned_embedding(connection) == (model_id, dimension):
+            return  # the common case, and it waits for no writer
+        with immediate_transaction(connection):
+            _migrate(connection, path, migrations)
+            pin_embedding(connection, model_id, dimension)
+
+
+def _migrate(connection: apsw.Connection, path: Path, migrations: Sequence[str]) -> None:
+    version = schema_version(connection)
+    is_new = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
+    if not is_new and connection.execute("PRAGMA application_id").get != APPLICATION_ID:
+        raise StoreCorrupt(f"{path} is a database of another program; name another file.")
+    if version > len(migrations):
+        raise SchemaTooNew(
+            f"{path} has schema version {version}, this program knows {len(migrations)}: upgrade mcp-memory-service."
+        )
+    for script in migrations[version:]:
+        connection.execute(script).fetchall()
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}").fetchall()
+    connection.execute(f"PRAGMA user_version = {len(migrations)}").fetchall()
+
+
+def schema_version(connection: apsw.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").get)
+
+
+def pinned_embedding(connection: apsw.Connection) -> tuple[str | None, int | None]:
+    """The model and dimension that the vectors of this store were made with."""
+    rows = connection.execute("SELECT key, value FROM store_info WHERE key LIKE 'embedding_%'").fetchall()
+    info = {str(key): str(value) for key, value in rows}
+    dimension = info.get("embedding_dimension")
+    return info.get("embedding_model"), int(dimension) if dimension else None
+
+
+def pin_embedding(connection: apsw.Connection, model_id: str, dimension: int | None) -> None:
+    """Write down model and dimension on first use, and refuse any other from then on."""
+    pinned_model, pinned_dimension = pinned_embedding(connection)
+    if pinned_model is not None and pinned_model != model_id:
+        raise EmbeddingMismatch(
+            f"This store was made with the embedding model {pinned_model!r}, but {model_id!r} is configured. Vectors of"
+            " different models cannot be compared: set the MCP_MEMORY_EMBEDDING_* variables back, or name a new file"
+            " with MCP_MEMORY_SQLITE_PATH."
+        )
+    if pinned_dimension is not None and dimension is not None and pinned_dimension != dimension:
+        raise EmbeddingMismatch(
+            f"This store holds vectors of {pinned_dimension} numbers, but the configured model {model_id!r} makes"
+            f" {dimension}: set MCP_MEMORY_EMBEDDING_DIMENSION={pinned_dimension} or name a new file."
+        )
+    values = {"embedding_model": model_id, "embedding_dimension": dimension}
+    connection.executemany(
+        "INSERT OR IGNORE INTO store_info (key, value) VALUES (?, ?)",
+        [(key, str(value)) for key, value in values.items() if value is not None],
+    )

@@ -1,0 +1,122 @@
+"""The storage port over one SQLite file."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import apsw
+
+from ...errors import InvalidVector
+from ...models import (
+    Candidate,
+    EmbeddedMemory,
+    Memory,
+    MemoryFilter,
+    MemoryPage,
+    MemoryPatch,
+    StoreOutcome,
+    StoreStats,
+    TagCount,
+    Vector,
+)
+from ..vector_check import checked_vector
+from . import reads, writes
+from .connection import ConnectionThreads, connect, create_private_file, require_safe_sqlite, translated_errors
+from .rows import find_memory
+from .schema import pin_embedding, pinned_embedding, prepare
+
+
+class SqliteVecStorage:
+    """Open with `await SqliteVecStorage.open(...)`; any number of processes may have the file open at once."""
+
+    def __init__(self, threads: ConnectionThreads, model_id: str) -> None:
+        self._threads = threads
+        self._model_id = model_id
+
+    @classmethod
+    async def open(cls, path: Path, model_id: str, dimension: int | None) -> "SqliteVecStorage":
+        """Create or migrate the file, check that its vectors are of this model, and connect to it."""
+        require_safe_sqlite()
+        return cls(await asyncio.to_thread(_prepared, path, model_id, dimension), model_id)
+
+    async def store(self, item: EmbeddedMemory) -> StoreOutcome:
+        return (await self.store_batch([item]))[0]
+
+    async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
+        def store_all(connection: apsw.Connection) -> list[StoreOutcome]:
+            checked = self._check_vectors(connection, items)
+            return [
+                writes.store_memory(connection, item.memory, vectors)
+                for item, vectors in zip(items, checked, strict=True)
+            ]
+
+        return await self._threads.write(store_all)
+
+    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
+        def search(connection: apsw.Connection) -> list[Candidate]:
+            _, dimension = pinned_embedding(connection)
+            return reads.nearest(connection, checked_vector(query_vector, dimension), limit, where)
+
+        return await self._threads.read(search)
+
+    async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
+        return await self._threads.read(lambda connection: reads.tagged(connection, weights, limit, where))
+
+    async def get_all_tags(self, namespace: str) -> list[TagCount]:
+        return await self._threads.read(lambda connection: reads.all_tags(connection, namespace))
+
+    async def count_all_memories(self, namespace: str) -> int:
+        return await self._threads.read(lambda connection: reads.count_memories(connection, namespace))
+
+    async def get(self, namespace: str, content_hash: str) -> Memory | None:
+        found = await self._threads.read(lambda connection: find_memory(connection, namespace, content_hash))
+        return found[1] if found else None
+
+    async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
+        return await self._threads.read(lambda connection: reads.many_memories(connection, namespace, content_hashes))
+
+    async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
+        return await self._threads.read(lambda connection: reads.page_of_memories(connection, where, offset, limit))
+
+    async def update(self, namespace: str, content_hash: str, patch: MemoryPatch, now: int) -> Memory | None:
+        return await self._threads.write(
+            lambda connection: writes.patch_memory(connection, namespace, content_hash, patch, now)
+        )
+
+    async def delete(self, namespace: str, content_hash: str) -> bool:
+        return await self._threads.write(lambda connection: writes.delete_memory(connection, namespace, content_hash))
+
+    async def stats(self, namespace: str) -> StoreStats:
+        return await self._threads.read(lambda connection: reads.store_stats(connection, namespace))
+
+    async def ping(self) -> None:
+        await self._threads.read(pinned_embedding)
+
+    async def close(self) -> None:
+        await self._threads.close()
+
+    def _check_vectors(self, connection: apsw.Connection, items: Sequence[EmbeddedMemory]) -> list[list[Vector]]:
+        """All vectors of a batch, fit to be stored; the first ones ever pin the dimension of the store."""
+        _, dimension = pinned_embedding(connection)
+        checked: list[list[Vector]] = []
+        for item in items:
+            if not item.vectors:
+                raise InvalidVector("A memory cannot be stored without an embedding.")
+            vectors = [checked_vector(vector, dimension) for vector in item.vectors]
+            if dimension is None:
+                dimension = vectors[0].size
+                pin_embedding(connection, self._model_id, dimension)
+                vectors = [checked_vector(vector, dimension) for vector in vectors]
+            checked.append(vectors)
+        return checked
+
+
+def _prepared(path: Path, model_id: str, dimension: int | None) -> ConnectionThreads:
+    create_private_file(path)
+    with translated_errors():
+        connection = connect(path, read_only=False)
+        try:
+            prepare(connection, path, model_id, dimension)
+        finally:
+            connection.close()
+        return ConnectionThreads(path)

@@ -1,0 +1,21 @@
+"""Time inside is integer microseconds UTC; at the edges it is ISO 8601."""
+
+from datetime import UTC, datetime, timedelta
+
+MICROSECONDS_PER_DAY = 86_400_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_microseconds(moment: datetime) -> int:
+    """Exact, unlike `timestamp() * 1e6`; a moment without an offset is taken as UTC."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // _MICROSECOND
+
+
+def from_microseconds(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def now_microseconds() -> int:
+    return to_microseconds(datetime.now(UTC))
