@@ -1,0 +1,79 @@
+"""The ASGI app: REST routes, MCP at /mcp, one service for both."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from .. import __version__
+from ..bootstrap import open_service
+from ..config import Settings
+from ..mcp_server import build_mcp_server, http_sessions
+from .metrics import Metrics, MetricsMiddleware
+from .problems import install_problem_handlers
+from .routes import memories, operations
+from .security import AccessRules, SecurityMiddleware
+
+DESCRIPTION = """
+A memory backend for AI agents: store short texts, find the few that matter, see why.
+
+Errors are `application/problem+json` with a stable `code`. With an API key set, send it as `Authorization: Bearer`.
+"""
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """A new app for each call; the service lives from its start-up to its shut-down."""
+    metrics = Metrics()
+    app = FastAPI(
+        title="mcp-memory-service",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lambda app: _lifespan(app, settings),
+        # The bundled pages load scripts from elsewhere, which neither works offline nor keeps to this machine.
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.metrics = metrics
+    app.include_router(memories)
+    app.include_router(operations)
+    # An exact route: a mount at /mcp would redirect to /mcp/ and lose the body on the way.
+    app.router.routes.append(Route("/mcp", endpoint=_McpEndpoint(app), methods=["GET", "POST", "DELETE"]))
+    install_problem_handlers(app)
+    app.add_middleware(MetricsMiddleware, metrics=metrics)
+    app.add_middleware(SecurityMiddleware, rules=_access_rules(settings))
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI, settings: Settings) -> AsyncGenerator[None, None]:
+    async with open_service(settings) as service:
+        mcp_server = build_mcp_server(service, settings.mcp_response_chars)
+        async with http_sessions(mcp_server) as handle_mcp:
+            app.state.service = service
+            app.state.handle_mcp = handle_mcp
+            warming = asyncio.create_task(service.warm_up())
+            yield
+            warming.cancel()
+            await asyncio.gather(warming, return_exceptions=True)
+
+
+class _McpEndpoint:
+    """Hands requests to the MCP sessions of the running app; a class, so that Starlette takes it as an ASGI app."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app.state.handle_mcp(scope, receive, send)
+
+
+def _access_rules(settings: Settings) -> AccessRules:
+    return AccessRules(
+        http_host=settings.http_host,
+        api_key=settings.api_key.get_secret_value() if settings.api_key else None,
+        allowed_hosts=settings.allowed_hosts,
+        allowed_origins=settings.allowed_origins,
+    )

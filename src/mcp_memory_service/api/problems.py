@@ -1,0 +1,115 @@
+"""Errors as RFC 9457 problem+json, with one table from our errors to HTTP."""
+
+import logging
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from ..errors import (
+    ConfigurationError,
+    EmbedderUnavailable,
+    EmbeddingMismatch,
+    EngineTooOld,
+    InvalidInput,
+    InvalidVector,
+    MemoryNotFound,
+    MemoryServiceError,
+    SchemaTooNew,
+    SearchUnavailable,
+    StorageFull,
+    StorageUnavailable,
+    StoreCorrupt,
+    StoreRefused,
+    Unavailable,
+    error_code,
+)
+
+logger = logging.getLogger(__name__)
+
+STATUS_BY_ERROR: dict[type[MemoryServiceError], int] = {
+    InvalidInput: 422,
+    InvalidVector: 422,
+    MemoryNotFound: 404,
+    ConfigurationError: 500,
+    StoreRefused: 409,
+    EmbeddingMismatch: 409,
+    SchemaTooNew: 409,
+    EngineTooOld: 500,
+    Unavailable: 503,
+    EmbedderUnavailable: 503,
+    StorageUnavailable: 503,
+    SearchUnavailable: 503,
+    StorageFull: 507,
+    StoreCorrupt: 500,
+}
+RETRY_AFTER_SECONDS = 5
+
+_CODE_BY_STATUS = {400: "malformed_request", 404: "route_not_found", 405: "method_not_allowed", 413: "body_too_large"}
+
+
+def problem(
+    status: int,
+    code: str,
+    detail: str,
+    errors: Sequence[dict[str, str]] = (),
+    headers: dict[str, str] | None = None,
+) -> JSONResponse:
+    body: dict[str, Any] = {
+        "type": f"urn:mcp-memory:problem:{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "code": code,
+    }
+    if errors:
+        body["errors"] = list(errors)
+    return JSONResponse(body, status_code=status, headers=headers, media_type="application/problem+json")
+
+
+def install_problem_handlers(app: FastAPI) -> None:
+    app.add_exception_handler(MemoryServiceError, _service_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _unexpected_error)
+
+
+async def _service_error(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, MemoryServiceError)
+    status = STATUS_BY_ERROR[type(error)]
+    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if status == HTTPStatus.SERVICE_UNAVAILABLE else None
+    field = error.field if isinstance(error, InvalidInput) else None
+    errors = [{"field": field, "message": error.message}] if field else []
+    return problem(status, error_code(error), error.message, errors, headers)
+
+
+async def _validation_error(_request: Request, error: Exception) -> JSONResponse:
+    """Says what is wrong with which field, and never repeats what was sent: it may be no valid text."""
+    assert isinstance(error, RequestValidationError)
+    found = [(_field_name(item["loc"]), str(item["msg"]), str(item["type"])) for item in error.errors()]
+    if any(kind == "json_invalid" for _, _, kind in found):
+        return problem(400, "malformed_json", "The body is not valid JSON.")
+    errors = [{"field": field, "message": message} for field, message, _ in found]
+    detail = "; ".join(f"{field}: {message}" for field, message, _ in found[:5])
+    return problem(422, "validation_failed", detail, errors)
+
+
+async def _http_error(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    code = _CODE_BY_STATUS.get(error.status_code, "http_error")
+    return problem(error.status_code, code, str(error.detail), headers=dict(error.headers or {}))
+
+
+async def _unexpected_error(request: Request, error: Exception) -> JSONResponse:
+    logger.error("Unexpected error in %s %s", request.method, request.url.path, exc_info=error)
+    return problem(500, "internal_error", "Something unexpected went wrong; the log has the details.")
+
+
+def _field_name(location: Sequence[str | int]) -> str:
+    """`("body", "memories", 0, "content")` → `memories.0.content`; text only as far as it can be written."""
+    parts = location[1:] if len(location) > 1 else location
+    return ".".join(str(part) for part in parts).encode("utf-8", "replace").decode()

@@ -1,0 +1,140 @@
+"""The REST routes: each parses, calls one use case, and renders."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from pydantic import BaseModel
+
+from .. import __version__
+from ..schemas import (
+    BatchIn,
+    BatchOut,
+    ListIn,
+    ListOut,
+    MemoryIn,
+    MemoryOut,
+    PatchIn,
+    RetrieveIn,
+    RetrieveOut,
+    StatsOut,
+    StoredOut,
+    TagsOut,
+)
+from ..services import MemoryService
+from .metrics import Metrics
+
+
+class Problem(BaseModel):
+    """RFC 9457; `code` is stable, `detail` is for people."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: list[dict[str, str]] | None = None
+
+
+def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {
+        status: {"model": Problem, "content": {"application/problem+json": {}}} for status in (*statuses, 413, 422, 503)
+    }
+
+
+async def _service(request: Request) -> MemoryService:
+    return request.app.state.service
+
+
+Service = Annotated[MemoryService, Depends(_service)]
+ContentHash = Annotated[str, Path(description="The id of the memory", examples=["9f86d081884c7d65..."])]
+
+memories = APIRouter(tags=["memories"])
+operations = APIRouter(tags=["operations"])
+
+
+@memories.post("/memories", status_code=201, responses={200: {"model": StoredOut}, **_problems(507)})
+async def store_memory(body: MemoryIn, service: Service, response: Response) -> StoredOut:
+    """Remember a text. 201 if it is new; 200 if the same text was there and tags and metadata were united."""
+    outcome = await service.store_memory(body.draft())
+    response.status_code = 201 if outcome.created else 200
+    return StoredOut.of(outcome)
+
+
+@memories.post("/memories/batch", responses=_problems(507))
+async def store_batch(body: BatchIn, service: Service) -> BatchOut:
+    """Remember many texts in one transaction: all of them or, if one is refused, none."""
+    outcomes = await service.store_batch([memory.draft() for memory in body.memories])
+    return BatchOut(results=[StoredOut.of(outcome) for outcome in outcomes])
+
+
+@memories.post("/memories/retrieve", responses=_problems(), response_model_exclude_unset=True)
+async def retrieve_memories(body: RetrieveIn, service: Service) -> RetrieveOut:
+    """Find the memories that matter for a query, best first, and see which signals found them."""
+    return await body.search_in(service)
+
+
+@memories.get("/memories", responses=_problems())
+async def list_memories(asked: Annotated[ListIn, Query()], service: Service) -> ListOut:
+    """All memories that pass the filters, newest first."""
+    return await asked.list_from(service)
+
+
+@memories.get("/memories/{content_hash}", responses=_problems(404))
+async def get_memory(content_hash: ContentHash, service: Service) -> MemoryOut:
+    return MemoryOut.of(await service.get_memory(content_hash))
+
+
+@memories.patch("/memories/{content_hash}", responses=_problems(404, 507))
+async def update_memory(content_hash: ContentHash, body: PatchIn, service: Service) -> MemoryOut:
+    """Change tags, type or metadata. The content is the identity: store the new text and delete the old instead."""
+    return MemoryOut.of(await service.update_memory(content_hash, body.patch()))
+
+
+@memories.delete("/memories/{content_hash}", status_code=204, responses=_problems(404))
+async def delete_memory(content_hash: ContentHash, service: Service) -> None:
+    """Forget a memory for good."""
+    await service.delete_memory(content_hash)
+
+
+@memories.get("/tags", responses=_problems())
+async def list_tags(service: Service) -> TagsOut:
+    """Every tag in use, most used first."""
+    return TagsOut.of(await service.list_tags())
+
+
+@operations.get("/stats", responses=_problems())
+async def get_stats(service: Service) -> StatsOut:
+    """How much is stored, and with which model."""
+    return StatsOut.of(await service.stats())
+
+
+class LiveOut(BaseModel):
+    status: str
+    version: str
+
+
+@operations.get("/health")
+async def health() -> LiveOut:
+    """The process is alive."""
+    return LiveOut(status="ok", version=__version__)
+
+
+class ReadyOut(BaseModel):
+    ready: bool
+    problems: list[str]
+    """Stable codes only: this route is open to everyone."""
+
+
+@operations.get("/ready", responses={503: {"model": ReadyOut}})
+async def ready(service: Service, response: Response) -> ReadyOut:
+    """Storing and searching would work now: 200, else 503 with the reasons."""
+    state = await service.health()
+    response.status_code = 200 if state.ready else 503
+    return ReadyOut(ready=state.ready, problems=sorted(state.problems))
+
+
+@operations.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+async def metrics(request: Request) -> Response:
+    """Request counts and durations for Prometheus."""
+    collected: Metrics = request.app.state.metrics
+    return Response(collected.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

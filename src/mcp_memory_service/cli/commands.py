@@ -1,0 +1,98 @@
+"""The commands that do one thing and end."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import click
+from pydantic import BaseModel, ValidationError
+
+from ..bootstrap import open_service
+from ..config import Settings, load_settings
+from ..errors import InvalidInput
+from ..schemas import ListIn, MemoryIn, RetrieveIn, StatsOut, StoredOut
+from ..services import MemoryService
+from .rendering import render_hits, render_memories, render_stats
+
+T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
+
+SETTING_FLAGS = ("sqlite_path", "storage_backend", "log_level", "hybrid_alpha", "recency_decay")
+
+
+def store_memory(content: str, options: dict[str, Any], *, as_json: bool) -> None:
+    settings = _settings(options)
+    text = sys.stdin.read() if content == "-" else content
+    fields = _given(options) | {"content": text, "tags": list(options["tags"])}
+    if options["metadata"] is not None:
+        fields["metadata"] = _json_object(options["metadata"])
+    draft = _parsed(MemoryIn, fields).draft()
+    outcome = StoredOut.of(_with_service(settings, lambda service: service.store_memory(draft)))
+    verb = "Stored" if outcome.created else "Already known, tags and metadata united"
+    _print(outcome, f"{verb}: {outcome.content_hash}", as_json=as_json)
+
+
+def search_memories(query: str, options: dict[str, Any], *, as_json: bool) -> None:
+    settings = _settings(options)
+    tags = [] if options.pop("no_tags") else list(options["tags"]) or None
+    asked = _parsed(RetrieveIn, _given(options) | {"query": query, "tags": tags})
+    out = _with_service(settings, asked.search_in)
+    _print(out, render_hits(out), as_json=as_json)
+
+
+def list_memories(options: dict[str, Any], *, as_json: bool) -> None:
+    settings = _settings(options)
+    asked = _parsed(ListIn, _given(options) | {"tags": list(options["tags"])})
+    out = _with_service(settings, asked.list_from)
+    _print(out, render_memories(out), as_json=as_json)
+
+
+def delete_memory(content_hash: str, options: dict[str, Any], *, as_json: bool) -> None:
+    _with_service(_settings(options), lambda service: service.delete_memory(content_hash))
+    if as_json:
+        click.echo(json.dumps({"content_hash": content_hash, "deleted": True}, indent=2))
+    else:
+        click.echo(f"Deleted: {content_hash}")
+
+
+def show_stats(options: dict[str, Any], *, as_json: bool) -> None:
+    out = StatsOut.of(_with_service(_settings(options), lambda service: service.stats()))
+    _print(out, render_stats(out), as_json=as_json)
+
+
+def _settings(options: dict[str, Any]) -> Settings:
+    """Take the flags that are settings out of the options."""
+    return load_settings({name: options.pop(name) for name in SETTING_FLAGS if name in options})
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _with_service(settings: Settings, use_case: Callable[[MemoryService], Awaitable[T]]) -> T:
+    async def run() -> T:
+        async with open_service(settings) as service:
+            return await use_case(service)
+
+    return asyncio.run(run())
+
+
+def _parsed(shape: type[M], fields: dict[str, Any]) -> M:
+    try:
+        return shape(**fields)
+    except ValidationError as error:
+        problems = (f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_input=False))
+        raise InvalidInput("; ".join(problems), reason="validation_failed") from None
+
+
+def _json_object(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"--metadata is not valid JSON: {error}", reason="malformed_json") from None
+
+
+def _print(out: BaseModel, text: str, *, as_json: bool) -> None:
+    click.echo(out.model_dump_json(indent=2) if as_json else text)

@@ -1,0 +1,53 @@
+"""A dozen memories of an imaginary home lab, and one search that vectors alone get wrong."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+import click
+
+from ..bootstrap import open_service
+from ..config import load_settings
+from ..models import MemoryDraft
+from ..schemas import RetrieveIn, RetrieveOut
+from .rendering import render_hits
+
+QUERY = "rathole project codebase architecture"
+
+_MEMORIES: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("Rathole runs on the VPS and tunnels port 2333 to the home lab behind NAT", ("rathole", "project"), "fact"),
+    ("Cachekit codebase architecture: adapters, an eviction core and a thin client", ("cachekit", "project"), "note"),
+    (
+        "Cachekit project layout: core in Rust, bindings in Python, docs beside the code",
+        ("cachekit", "project"),
+        "note",
+    ),
+    ("Litesearch codebase: tokenizer, inverted index and ranking in three modules", ("litesearch", "project"), "note"),
+    ("Litesearch project architecture was simplified to a single writer", ("litesearch", "project"), "decision"),
+    ("Quillpad architecture decision: plain files in a folder, no database", ("quillpad", "project"), "decision"),
+    ("Quillpad codebase uses a hexagonal architecture with ports and adapters", ("quillpad", "project"), "note"),
+    ("ECONNREFUSED from Postgres in CI: the service container was not healthy yet", ("postgres", "ci"), "fix"),
+    ("Deploys go out on Tuesdays after the stand-up", ("process",), "preference"),
+    ("The staging database is restored from production every Sunday night", ("postgres", "staging"), "fact"),
+    ("Prefer composition over inheritance in all Python services", ("python", "style"), "preference"),
+    ("The monorepo build cache lives on the NAS and may be deleted at any time", ("build", "nas"), "fact"),
+)
+
+
+def run_demo(*, as_json: bool) -> None:
+    with tempfile.TemporaryDirectory(prefix="mcp-memory-demo-") as folder:
+        found = asyncio.run(_search_in(Path(folder) / "demo.db"))
+    if as_json:
+        click.echo(found.model_dump_json(indent=2))
+        return
+    click.echo(f"Stored {len(_MEMORIES)} memories in a temporary file. Searching for: {QUERY}\n")
+    click.echo(render_hits(found))
+    click.echo("\nTry your own: mcp-memory store '...' --tag ..., then mcp-memory search '...' --debug")
+
+
+async def _search_in(path: Path) -> RetrieveOut:
+    async with open_service(load_settings({"sqlite_path": path})) as service:
+        await service.store_batch(
+            [MemoryDraft(content=content, tags=tags, memory_type=kind) for content, tags, kind in _MEMORIES]
+        )
+        return await RetrieveIn(query=QUERY, page_size=5, debug=True).search_in(service)

@@ -1,0 +1,47 @@
+"""Errors as exit codes, in one table; 2 is also what click returns for a wrong call."""
+
+from ..errors import (
+    ConfigurationError,
+    EmbedderUnavailable,
+    EmbeddingMismatch,
+    EngineTooOld,
+    InvalidInput,
+    InvalidVector,
+    MemoryNotFound,
+    MemoryServiceError,
+    SchemaTooNew,
+    SearchUnavailable,
+    StorageFull,
+    StorageUnavailable,
+    StoreCorrupt,
+    StoreRefused,
+    Unavailable,
+)
+
+BAD_INPUT = 2
+NOT_FOUND = 3
+UNAVAILABLE = 4
+STORE_REFUSED = 5
+BAD_SETTINGS = 6
+INTERRUPTED = 130
+
+CODE_BY_ERROR: dict[type[MemoryServiceError], int] = {
+    InvalidInput: BAD_INPUT,
+    InvalidVector: BAD_INPUT,
+    MemoryNotFound: NOT_FOUND,
+    ConfigurationError: BAD_SETTINGS,
+    StoreRefused: STORE_REFUSED,
+    EmbeddingMismatch: STORE_REFUSED,
+    SchemaTooNew: STORE_REFUSED,
+    EngineTooOld: STORE_REFUSED,
+    StoreCorrupt: STORE_REFUSED,
+    Unavailable: UNAVAILABLE,
+    EmbedderUnavailable: UNAVAILABLE,
+    StorageUnavailable: UNAVAILABLE,
+    SearchUnavailable: UNAVAILABLE,
+    StorageFull: UNAVAILABLE,
+}
+
+
+def exit_code(error: MemoryServiceError) -> int:
+    return CODE_BY_ERROR[type(error)]

@@ -1,0 +1,232 @@
+"""The commands. Each parses, calls one use case, and renders; heavy modules are imported by who needs them, so that
+`--help` answers at once."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from .. import __version__
+from ..errors import MemoryServiceError, error_code
+from .exit_codes import INTERRUPTED, exit_code
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def main() -> None:
+    """Entry point: errors of ours become one line on stderr and an exit code with a meaning."""
+    try:
+        cli(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)
+    except MemoryServiceError as error:
+        click.echo(f"mcp-memory: {error.message} [{error_code(error)}]", err=True)
+        sys.exit(exit_code(error))
+
+
+@click.group(context_settings=CONTEXT)
+@click.version_option(__version__, prog_name="mcp-memory")
+def cli() -> None:
+    """Memory for AI agents: store short texts, find the few that matter, see why.
+
+    \b
+    Example:
+      mcp-memory store "Rathole forwards port 2333 to the home lab" --tag rathole
+      mcp-memory search "rathole port"
+
+    Settings come from MCP_MEMORY_* variables, a .env file, or flags.
+    """
+
+
+def storage_flags(command: F) -> F:
+    """Flags that every command takes."""
+    flags = (
+        click.option("--sqlite-path", type=click.Path(path_type=Path), help="Database file [MCP_MEMORY_SQLITE_PATH]"),
+        click.option("--storage-backend", help="Where memories are kept [MCP_MEMORY_STORAGE_BACKEND]"),
+        click.option("--log-level", help="DEBUG, INFO, WARNING or ERROR [MCP_MEMORY_LOG_LEVEL]"),
+    )
+    for flag in reversed(flags):
+        command = flag(command)
+    return command
+
+
+def ranking_flags(command: F) -> F:
+    """Flags of the commands that search or serve searches."""
+    flags = (
+        click.option("--hybrid-alpha", type=float, help="0 = tags only, 1 = vectors only [MCP_MEMORY_HYBRID_ALPHA]"),
+        click.option("--recency-decay", type=float, help="Per day, 0 = off [MCP_MEMORY_RECENCY_DECAY]"),
+    )
+    for flag in reversed(flags):
+        command = flag(command)
+    return command
+
+
+def json_flag(command: F) -> F:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON, in the shape of the REST answer")(command)
+
+
+def paging_flags(command: F) -> F:
+    for flag in (
+        click.option("--limit", "page_size", type=int, default=10, show_default=True, help="Results on a page"),
+        click.option("--page", type=int, default=1, show_default=True, help="Page, from 1"),
+    ):
+        command = flag(command)
+    return command
+
+
+def filter_flags(command: F) -> F:
+    flags = (
+        click.option("--tag", "tags", multiple=True, help="Only memories with this tag; may be repeated"),
+        click.option("--tag-match", type=click.Choice(["any", "all"]), default="any", show_default=True),
+        click.option("--type", "memory_type", help="Only memories of this type"),
+        click.option("--after", help="Created at or after this moment (ISO 8601)"),
+        click.option("--before", help="Created before this moment (ISO 8601)"),
+    )
+    for flag in reversed(flags):
+        command = flag(command)
+    return command
+
+
+@cli.command()
+@storage_flags
+@ranking_flags
+@click.option("--http-host", help="Address to serve on [MCP_MEMORY_HTTP_HOST]")
+@click.option("--http-port", type=int, help="Port to serve on [MCP_MEMORY_HTTP_PORT]")
+def serve(**flags: Any) -> None:
+    """Serve REST and MCP (at /mcp) over HTTP.
+
+    \b
+    Example:
+      mcp-memory serve --http-port 8000
+    """
+    from .serving import serve_http
+
+    serve_http(flags)
+
+
+@cli.command()
+@storage_flags
+@ranking_flags
+def mcp(**flags: Any) -> None:
+    """Serve MCP over standard input and output, for one client.
+
+    \b
+    Example, in an MCP client's configuration:
+      {"command": "mcp-memory", "args": ["mcp"]}
+    """
+    from .serving import serve_stdio
+
+    serve_stdio(flags)
+
+
+@cli.command()
+@click.argument("content")
+@click.option("--tag", "tags", multiple=True, help="A name to find it by; may be repeated")
+@click.option("--type", "memory_type", help="What kind of memory it is, such as decision or fix")
+@click.option("--metadata", help="Any JSON object")
+@click.option("--created-at", help="When it came about, if not now (ISO 8601)")
+@click.option("--source", help="Who or what wrote it")
+@json_flag
+@storage_flags
+def store(content: str, as_json: bool, **options: Any) -> None:
+    """Remember CONTENT; - reads it from standard input.
+
+    \b
+    Example:
+      mcp-memory store "Use port 2333 for rathole" --tag rathole --type decision
+    """
+    from .commands import store_memory
+
+    store_memory(content, options, as_json=as_json)
+
+
+@cli.command()
+@click.argument("query")
+@paging_flags
+@filter_flags
+@click.option("--no-tags", is_flag=True, help="Do not look for tags in the query")
+@click.option("--min-similarity", type=float, help="Least cosine similarity of vector hits")
+@click.option("--alpha", type=float, help="Weight of the vector signal for this search")
+@click.option("--debug", is_flag=True, help="Show how each score came about")
+@json_flag
+@storage_flags
+@ranking_flags
+def search(query: str, as_json: bool, **options: Any) -> None:
+    """Find what is remembered about QUERY, best first.
+
+    \b
+    Example:
+      mcp-memory search "rathole project architecture" --limit 5 --debug
+    """
+    from .commands import search_memories
+
+    search_memories(query, options, as_json=as_json)
+
+
+@cli.command(name="list")
+@paging_flags
+@filter_flags
+@json_flag
+@storage_flags
+def list_(as_json: bool, **options: Any) -> None:
+    """List memories, newest first.
+
+    \b
+    Example:
+      mcp-memory list --tag rathole --limit 20
+    """
+    from .commands import list_memories
+
+    list_memories(options, as_json=as_json)
+
+
+@cli.command()
+@click.argument("content_hash")
+@json_flag
+@storage_flags
+def delete(content_hash: str, as_json: bool, **options: Any) -> None:
+    """Forget the memory with CONTENT_HASH for good.
+
+    \b
+    Example:
+      mcp-memory delete 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+    """
+    from .commands import delete_memory
+
+    delete_memory(content_hash, options, as_json=as_json)
+
+
+@cli.command()
+@json_flag
+@storage_flags
+def stats(as_json: bool, **options: Any) -> None:
+    """Show how much is stored, and with which model.
+
+    \b
+    Example:
+      mcp-memory stats --json
+    """
+    from .commands import show_stats
+
+    show_stats(options, as_json=as_json)
+
+
+@cli.command()
+@json_flag
+def demo(as_json: bool) -> None:
+    """Store a dozen memories in a temporary file and show a search with its score breakdown.
+
+    \b
+    Example:
+      mcp-memory demo
+    """
+    from .demo import run_demo
+
+    run_demo(as_json=as_json)

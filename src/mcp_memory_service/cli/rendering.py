@@ -1,0 +1,64 @@
+"""Answers as text for people."""
+
+from ..schemas import DebugOut, HitOut, ListOut, MemoryOut, RetrieveOut, StatsOut
+
+SHOWN_CHARS = 200
+
+
+def render_hits(found: RetrieveOut) -> str:
+    lines = [
+        f"{found.total} ranked, page {found.page} of {found.total_pages}"
+        f" (alpha {found.alpha_used:g}, tags named: {', '.join(found.keywords) or 'none'}, {found.took_ms:.0f} ms)"
+    ]
+    if found.degraded:
+        lines.append(f"Searched without: {', '.join(found.degraded)}")
+    first = (found.page - 1) * found.page_size + 1
+    for place, hit in enumerate(found.results, start=first):
+        lines += ["", f"{place:>3}. {_summary(hit.memory)}", f"     {_reason(hit)}"]
+        if hit.debug:
+            lines.append(f"     {_arithmetic(hit.debug)}")
+    return "\n".join(lines)
+
+
+def render_memories(listing: ListOut) -> str:
+    lines = [f"{listing.total} memories, page {listing.page} of {listing.total_pages}"]
+    for memory in listing.memories:
+        lines += ["", f"  {_summary(memory)}", f"  {_about(memory)}"]
+    return "\n".join(lines)
+
+
+def render_stats(stats: StatsOut) -> str:
+    types = ", ".join(f"{name or 'untyped'} {count}" for name, count in stats.memories_by_type.items())
+    rows = {
+        "memories": f"{stats.memories}" + (f" ({types})" if types else ""),
+        "tags": f"{stats.tags}",
+        "vectors": f"{stats.vectors}",
+        "size": f"{stats.size_bytes / 1024**2:.1f} MiB",
+        "backend": f"{stats.backend}, schema version {stats.schema_version}",
+        "embedding": f"{stats.embedding_model}, {stats.embedding_dimension or 'unknown'} dimensions",
+        "oldest": stats.oldest.isoformat() if stats.oldest else "-",
+        "newest": stats.newest.isoformat() if stats.newest else "-",
+    }
+    return "\n".join(f"{name:<10} {value}" for name, value in rows.items())
+
+
+def _summary(memory: MemoryOut) -> str:
+    text = " ".join(memory.content.split())
+    return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
+
+
+def _about(memory: MemoryOut) -> str:
+    parts = [memory.created_at.date().isoformat(), memory.memory_type or "", ", ".join(memory.tags)]
+    return " | ".join([*filter(None, parts), memory.content_hash])
+
+
+def _reason(hit: HitOut) -> str:
+    found_by = ", ".join(f"{signal} #{placed.rank}" for signal, placed in hit.provenance.items())
+    return f"score {hit.score:.3f} | {found_by} | {_about(hit.memory)}"
+
+
+def _arithmetic(debug: DebugOut) -> str:
+    return (
+        f"(vector {debug.vector_rrf:.6f} + tag {debug.tag_boost:.6f}) x recency {debug.recency_factor:.4f}"
+        f" = {debug.final_score:.6f}; tags matched: {', '.join(debug.tag_matches) or 'none'}"
+    )

@@ -1,0 +1,77 @@
+"""The commands that run until they are stopped."""
+
+import asyncio
+import logging
+import socket
+import sys
+from typing import Any
+
+import uvicorn
+
+from ..config import Settings, load_settings, unknown_variables
+from ..errors import ConfigurationError
+
+logger = logging.getLogger("mcp_memory_service")
+
+
+def serve_http(flags: dict[str, Any]) -> None:
+    settings = load_settings(flags)
+    _log_to_stderr(settings)
+    from ..api import create_app
+
+    listener = _listen(settings.http_host, settings.http_port)
+    host, port = listener.getsockname()[:2]
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    logger.info(
+        "Serving REST on http://%s and MCP on http://%s/mcp, memories in %s", address, address, settings.sqlite_path
+    )
+    # Requests are counted by /metrics; an access log would repeat tags and search words from the query string.
+    config = uvicorn.Config(create_app(settings), log_config=None, access_log=False, ws="none", server_header=False)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def serve_stdio(flags: dict[str, Any]) -> None:
+    settings = load_settings(flags)
+    _log_to_stderr(settings)  # standard output carries protocol messages only
+    asyncio.run(_stdio(settings))
+
+
+async def _stdio(settings: Settings) -> None:
+    from ..bootstrap import open_service
+    from ..mcp_server import build_mcp_server
+
+    async with open_service(settings) as service:
+        warming = asyncio.create_task(service.warm_up())
+        await build_mcp_server(service, settings.mcp_response_chars).run_stdio_async()
+        warming.cancel()
+        await asyncio.gather(warming, return_exceptions=True)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Bind first, so that a taken port is said in one line and port 0 is known before the server starts."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot serve on {host}:{port} ({error.strerror or error}):"
+            " set MCP_MEMORY_HTTP_HOST or MCP_MEMORY_HTTP_PORT."
+        ) from error
+    listener.set_inheritable(True)
+    return listener
+
+
+def _log_to_stderr(settings: Settings) -> None:
+    logging.basicConfig(
+        level=settings.log_level,
+        stream=sys.stderr,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        force=True,
+    )
+    # Chatty at INFO, and about every request.
+    for name in ("httpx", "httpx2", "mcp", "uvicorn.error"):
+        logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[settings.log_level]))
+    for variable in unknown_variables():
+        logger.warning("%s is not a setting of this program; is it misspelt?", variable)

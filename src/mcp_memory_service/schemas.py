@@ -1,0 +1,359 @@
+"""The shapes on the wire, shared by REST, MCP and the command line's `--json`."""
+
+from datetime import datetime
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+
+from .hybrid_search import HybridScoreDebug
+from .models import Keep, Memory, MemoryDraft, MemoryPatch, StoreOutcome, StoreStats, TagCount, TagMatch
+from .services import Hit, MemoryListing, MemoryService, Paging, RetrievalResult
+from .services.checks import MAX_BATCH, MAX_PAGE, MAX_PAGE_SIZE
+from .timestamps import from_microseconds, to_microseconds
+
+
+def _only_iso_text(value: object) -> object:
+    """A bare number could be seconds or milliseconds: better to ask than to guess."""
+    if isinstance(value, str | datetime | None):
+        return value
+    raise ValueError("must be an ISO 8601 date and time, such as 2026-03-01T09:30:00Z")
+
+
+def _isoformat(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+Moment: TypeAlias = Annotated[datetime, BeforeValidator(_only_iso_text), PlainSerializer(_isoformat, when_used="json")]
+Page: TypeAlias = Annotated[int, Field(ge=1, le=MAX_PAGE, description="Page, from 1")]
+PageSize: TypeAlias = Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE, description="Results on a page")]
+TagFilter: TypeAlias = Annotated[TagMatch, Field(description="Whether a memory must carry any or all of the tags")]
+After: TypeAlias = Annotated[Moment | None, Field(description="Only memories created at or after this moment")]
+Before: TypeAlias = Annotated[Moment | None, Field(description="Only memories created before this moment")]
+TypeFilter: TypeAlias = Annotated[str | None, Field(description="Only memories of this type")]
+
+
+def microseconds(moment: datetime | None) -> int | None:
+    return None if moment is None else to_microseconds(moment)
+
+
+class _In(BaseModel):
+    """A misspelt field is an error, not a wish that is silently ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class MemoryIn(_In):
+    """A memory to store."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "content": "Rathole forwards port 2333 of the VPS to the home lab.",
+                    "tags": ["rathole", "homelab"],
+                    "memory_type": "fact",
+                }
+            ]
+        }
+    )
+
+    content: str = Field(description="The text to remember; its hash is the id of the memory")
+    tags: list[str] = Field(default_factory=list, description="Names to find it by; compared without case")
+    memory_type: str | None = Field(default=None, description="What kind of memory it is, such as decision or fix")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Any JSON object, returned as it is")
+    created_at: Moment | None = Field(default=None, description="When it came about, if not now; UTC if without offset")
+    source: str | None = Field(default=None, description="Who or what wrote it")
+    session: str | None = Field(default=None, description="The conversation it belongs to")
+    sequence: int | None = Field(default=None, description="Its place within that conversation")
+
+    def draft(self) -> MemoryDraft:
+        return MemoryDraft(
+            content=self.content,
+            tags=tuple(self.tags),
+            memory_type=self.memory_type,
+            metadata=self.metadata,
+            created_at=microseconds(self.created_at),
+            source=self.source,
+            session=self.session,
+            sequence=self.sequence,
+        )
+
+
+class BatchIn(_In):
+    """Memories to store together: all of them or, if one is refused, none."""
+
+    memories: list[MemoryIn] = Field(min_length=1, max_length=MAX_BATCH)
+
+
+class PatchIn(_In):
+    """What to change of a memory. Its content is its identity: to change that, store the new and delete the old."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"tags": ["rathole", "vps"], "metadata": {"port": 2333}}]}
+    )
+
+    tags: list[str] | None = Field(default=None, description="The new tags, in place of the old ones")
+    memory_type: str | None = Field(default=None, description="The new type; null removes it")
+    metadata: dict[str, Any] | None = Field(
+        default=None, description="Keys to set; null removes a key (JSON merge patch, RFC 7396)"
+    )
+
+    def patch(self) -> MemoryPatch:
+        return MemoryPatch(
+            tags=None if self.tags is None else tuple(self.tags),
+            memory_type=self.memory_type if "memory_type" in self.model_fields_set else Keep.KEEP,
+            metadata=self.metadata,
+        )
+
+
+class FilterIn(_In):
+    """Which memories may be returned, and which page of them."""
+
+    page: Page = 1
+    page_size: PageSize = 10
+    tag_match: TagFilter = "any"
+    memory_type: TypeFilter = None
+    after: After = None
+    before: Before = None
+
+
+class ListIn(FilterIn):
+    """A listing."""
+
+    tags: list[str] = Field(default_factory=list, description="Only memories with these tags; may be repeated")
+
+    async def list_from(self, service: MemoryService) -> "ListOut":
+        listing = await service.list_memories(
+            self.page,
+            self.page_size,
+            self.tags,
+            self.memory_type,
+            tag_match=self.tag_match,
+            after=microseconds(self.after),
+            before=microseconds(self.before),
+        )
+        return ListOut.of(listing)
+
+
+class RetrieveIn(FilterIn):
+    """A search."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"query": "rathole project codebase architecture", "page_size": 5, "debug": True}]
+        }
+    )
+
+    query: str = Field(description="What to look for, in any words")
+    tags: list[str] | None = Field(
+        default=None,
+        description="Only memories with these tags, which then also rank them; [] ignores tags; left out, the tags"
+        " that the query names are found by themselves",
+    )
+    min_similarity: float | None = Field(
+        default=None, ge=-1, le=1, description="Least cosine similarity of vector hits; tag hits stay"
+    )
+    alpha: float | None = Field(
+        default=None, ge=0, le=1, description="Weight of the vector signal for this search, in place of the setting"
+    )
+    debug: bool = Field(default=False, description="Add the arithmetic of each score")
+
+    async def search_in(self, service: MemoryService) -> "RetrieveOut":
+        found = await service.retrieve_memories(
+            self.query,
+            self.page,
+            self.page_size,
+            self.tags,
+            self.memory_type,
+            self.min_similarity,
+            tag_match=self.tag_match,
+            after=microseconds(self.after),
+            before=microseconds(self.before),
+            alpha=self.alpha,
+            debug=self.debug,
+        )
+        return RetrieveOut.of(found)
+
+
+class MemoryOut(BaseModel):
+    content: str
+    content_hash: str
+    tags: list[str]
+    memory_type: str | None
+    metadata: dict[str, Any]
+    created_at: Moment
+    updated_at: Moment
+    source: str | None
+    session: str | None
+    sequence: int | None
+
+    @classmethod
+    def of(cls, memory: Memory) -> "MemoryOut":
+        return cls(
+            content=memory.content,
+            content_hash=memory.content_hash,
+            tags=list(memory.tags),
+            memory_type=memory.memory_type,
+            metadata=dict(memory.metadata),
+            created_at=from_microseconds(memory.created_at),
+            updated_at=from_microseconds(memory.updated_at),
+            source=memory.source,
+            session=memory.session,
+            sequence=memory.sequence,
+        )
+
+
+class StoredOut(BaseModel):
+    content_hash: str
+    created: bool = Field(description="False when the same content was there already; tags and metadata are united")
+    memory: MemoryOut
+
+    @classmethod
+    def of(cls, outcome: StoreOutcome) -> "StoredOut":
+        return cls(
+            content_hash=outcome.memory.content_hash, created=outcome.created, memory=MemoryOut.of(outcome.memory)
+        )
+
+
+class BatchOut(BaseModel):
+    results: list[StoredOut] = Field(description="In the order of the request")
+
+
+class SignalOut(BaseModel):
+    rank: int = Field(description="Place in this signal, from 1; equal tag matches share the last place of their group")
+    score: float = Field(description="Cosine similarity for vectors, summed tag weight for tags")
+
+
+class DebugOut(BaseModel):
+    """The arithmetic of a score: final_score = (vector_rrf + tag_boost) * recency_factor."""
+
+    vector_score: float | None
+    vector_rank: int | None
+    vector_rrf: float
+    tag_score: float | None
+    tag_rank: int | None
+    tag_boost: float
+    tag_matches: list[str]
+    recency_factor: float
+    final_score: float
+    alpha_used: float
+
+    @classmethod
+    def of(cls, debug: HybridScoreDebug) -> "DebugOut":
+        return cls.model_validate(debug, from_attributes=True)
+
+
+class RankedOut(BaseModel):
+    """Why a memory is where it is."""
+
+    score: float = Field(description="0 to 1, the best of the whole search is 1; for ordering, not for thresholds")
+    similarity: float | None = Field(description="Cosine similarity; null if the vector signal did not find it")
+    provenance: dict[str, SignalOut] = Field(description="Which signals found it, and where they placed it")
+    debug: DebugOut | None = Field(default=None, description="Only when asked for")
+
+
+class HitOut(RankedOut):
+    memory: MemoryOut
+
+    @classmethod
+    def of(cls, hit: Hit) -> "HitOut":
+        return cls(
+            memory=MemoryOut.of(hit.memory),
+            score=hit.score,
+            similarity=hit.similarity,
+            provenance={
+                signal: SignalOut(rank=placed.rank, score=placed.raw_score) for signal, placed in hit.provenance.items()
+            },
+            debug=DebugOut.of(hit.debug) if hit.debug else None,
+        )
+
+
+class PagedOut(BaseModel):
+    page: int
+    page_size: int
+    total: int = Field(description="How many there are on all pages")
+    total_pages: int
+    has_more: bool
+
+
+class SearchOut(PagedOut):
+    """A search, apart from its results."""
+
+    query: str
+    mode: str
+    alpha_used: float
+    keywords: list[str] = Field(description="The tags, without case, that the tag signal looked for")
+    degraded: list[str] = Field(description="What could not be asked; empty when all is well")
+    took_ms: float
+
+
+class RetrieveOut(SearchOut):
+    results: list[HitOut]
+
+    @classmethod
+    def of(cls, found: RetrievalResult) -> "RetrieveOut":
+        return cls(
+            **_paged(found.paging),
+            results=[HitOut.of(hit) for hit in found.results],
+            query=found.query,
+            mode=found.mode,
+            alpha_used=found.alpha_used,
+            keywords=list(found.keywords),
+            degraded=list(found.degraded),
+            took_ms=found.took_ms,
+        )
+
+
+class ListOut(PagedOut):
+    memories: list[MemoryOut]
+
+    @classmethod
+    def of(cls, listing: MemoryListing) -> "ListOut":
+        return cls(**_paged(listing.paging), memories=[MemoryOut.of(memory) for memory in listing.memories])
+
+
+def _paged(paging: Paging) -> dict[str, Any]:
+    return {name: getattr(paging, name) for name in PagedOut.model_fields}
+
+
+class TagOut(BaseModel):
+    tag: str
+    memories: int
+
+
+class TagsOut(BaseModel):
+    tags: list[TagOut]
+
+    @classmethod
+    def of(cls, tags: list[TagCount]) -> "TagsOut":
+        return cls(tags=[TagOut(tag=tag.tag, memories=tag.memories) for tag in tags])
+
+
+class StatsOut(BaseModel):
+    backend: str
+    memories: int
+    tags: int
+    vectors: int
+    size_bytes: int
+    schema_version: int
+    embedding_model: str
+    embedding_dimension: int | None
+    memories_by_type: dict[str, int] = Field(description="The empty name counts memories without a type")
+    oldest: Moment | None
+    newest: Moment | None
+
+    @classmethod
+    def of(cls, stats: StoreStats) -> "StatsOut":
+        return cls(
+            backend=stats.backend,
+            memories=stats.memories,
+            tags=stats.tags,
+            vectors=stats.vectors,
+            size_bytes=stats.size_bytes,
+            schema_version=stats.schema_version,
+            embedding_model=stats.embedding_model,
+            embedding_dimension=stats.embedding_dimension,
+            memories_by_type=dict(stats.memories_by_type),
+            oldest=None if stats.oldest is None else from_microseconds(stats.oldest),
+            newest=None if stats.newest is None else from_microseconds(stats.newest),
+        )
