@@ -6,12 +6,11 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 from .. import __version__
 from ..bootstrap import open_service
 from ..config import Settings
-from ..mcp_server import build_mcp_server, http_sessions
+from .mcp_endpoint import McpEndpoint
 from .metrics import Metrics, MetricsMiddleware
 from .problems import install_problem_handlers
 from .routes import memories, operations
@@ -27,11 +26,12 @@ Errors are `application/problem+json` with a stable `code`. With an API key set,
 def create_app(settings: Settings) -> FastAPI:
     """A new app for each call; the service lives from its start-up to its shut-down."""
     metrics = Metrics()
+    mcp = McpEndpoint(settings.mcp_response_chars)
     app = FastAPI(
         title="mcp-memory-service",
         version=__version__,
         description=DESCRIPTION,
-        lifespan=lambda app: _lifespan(app, settings),
+        lifespan=lambda app: _lifespan(app, settings, mcp),
         # The bundled pages load scripts from elsewhere, which neither works offline nor keeps to this machine.
         docs_url=None,
         redoc_url=None,
@@ -40,7 +40,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(memories)
     app.include_router(operations)
     # An exact route: a mount at /mcp would redirect to /mcp/ and lose the body on the way.
-    app.router.routes.append(Route("/mcp", endpoint=_McpEndpoint(app), methods=["GET", "POST", "DELETE"]))
+    app.router.routes.append(Route("/mcp", endpoint=mcp, methods=["GET", "POST", "DELETE"]))
     install_problem_handlers(app)
     app.add_middleware(MetricsMiddleware, metrics=metrics)
     app.add_middleware(SecurityMiddleware, rules=_access_rules(settings))
@@ -48,26 +48,13 @@ def create_app(settings: Settings) -> FastAPI:
 
 
 @asynccontextmanager
-async def _lifespan(app: FastAPI, settings: Settings) -> AsyncGenerator[None, None]:
-    async with open_service(settings) as service:
-        mcp_server = build_mcp_server(service, settings.mcp_response_chars)
-        async with http_sessions(mcp_server) as handle_mcp:
-            app.state.service = service
-            app.state.handle_mcp = handle_mcp
-            warming = asyncio.create_task(service.warm_up())
-            yield
-            warming.cancel()
-            await asyncio.gather(warming, return_exceptions=True)
-
-
-class _McpEndpoint:
-    """Hands requests to the MCP sessions of the running app; a class, so that Starlette takes it as an ASGI app."""
-
-    def __init__(self, app: FastAPI) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app.state.handle_mcp(scope, receive, send)
+async def _lifespan(app: FastAPI, settings: Settings, mcp: McpEndpoint) -> AsyncGenerator[None, None]:
+    async with open_service(settings) as service, mcp.open(service):
+        app.state.service = service
+        warming = asyncio.create_task(service.warm_up())
+        yield
+        warming.cancel()
+        await asyncio.gather(warming, return_exceptions=True)
 
 
 def _access_rules(settings: Settings) -> AccessRules:

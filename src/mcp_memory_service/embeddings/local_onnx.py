@@ -1,7 +1,9 @@
 """all-MiniLM-L6-v2 as int8 ONNX, in this process: no PyTorch, no download, no key."""
 
 import asyncio
+import ctypes
 import hashlib
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 from ..errors import EmbedderUnavailable
 from ..models import Vector
 from .batching import batches_by_length
+from .slim_model import with_small_word_embeddings
 
 MODEL_ID = "all-MiniLM-L6-v2-onnx-int8"
 DIMENSION = 384
@@ -62,8 +65,8 @@ class MiniLM:
         onnxruntime: Any = import_module("onnxruntime")  # here, so that only who embeds pays for it
         from tokenizers import BertWordPieceTokenizer  # noqa: PLC0415
 
-        vocabulary = _checked_file(_vocabulary_path(), VOCABULARY_SHA256)
-        self._tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=True)
+        _checked_file(_vocabulary_path(), VOCABULARY_SHA256)
+        self._tokenizer = BertWordPieceTokenizer(str(_vocabulary_path()), lowercase=True)
         self._tokenizer.enable_truncation(MAX_PIECES)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
@@ -71,8 +74,11 @@ class MiniLM:
         # Spinning threads would take the cores from SQLite; the arena would keep the peak of the largest batch.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.enable_cpu_mem_arena = False
-        model = _checked_file(_model_path(), MODEL_SHA256)
-        self._session: Any = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        model = with_small_word_embeddings(_checked_file(_model_path(), MODEL_SHA256))
+        self._session: Any = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self._session._model_bytes = None  # a second copy of the file, kept for execution providers we do not use
+        del model
+        _return_unused_memory()
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Mean of the token vectors, of length 1; texts of like length run together, so that padding is little."""
@@ -82,6 +88,8 @@ class MiniLM:
         for batch in batches_by_length([len(ids) for ids in pieces], BATCH_PIECES):
             for position, vector in zip(batch, self._run([pieces[position] for position in batch]), strict=True):
                 vectors[position] = vector
+        if sum(map(len, pieces)) > MAX_PIECES:
+            _return_unused_memory()
         return [vector for vector in vectors if vector is not None]
 
     def _run(self, batch: list[list[int]]) -> NDArray[np.float32]:
@@ -108,12 +116,18 @@ def _model_path() -> Path:
     return Path(spec.origin).with_name("model.onnx")
 
 
-def _checked_file(path: Path, sha256: str) -> Path:
+def _checked_file(path: Path, sha256: str) -> bytes:
     try:
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        contents = path.read_bytes()
     except OSError as error:
         raise EmbedderUnavailable(f"The model file {path.name} cannot be read: {error}") from error
-    if found != sha256:
+    if hashlib.sha256(contents).hexdigest() != sha256:
         raise EmbedderUnavailable(f"The model file {path.name} is not the expected one; install it again.")
-    return path
+    return contents
+
+
+def _return_unused_memory() -> None:
+    """Give freed memory back to the system: glibc would keep the 60 MB that loading needs for a moment."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim:
+        trim(0)
