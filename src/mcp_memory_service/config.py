@@ -45,7 +45,10 @@ class HybridSearchSettings(BaseSettings):
         description="Weight of the vector signal: 1 = vectors only, 0 = tags only, unset = adaptive to corpus size",
     )
     recency_decay: float = Field(
-        default=_RANKING.recency_decay, ge=0.0, description="Decay of the recency factor per day; 0 turns it off"
+        default=_RANKING.recency_decay,
+        ge=0.0,
+        le=100.0,
+        description="Decay of the recency factor per day; 0 turns it off",
     )
     recency_floor: float = Field(
         default=_RANKING.recency_floor,

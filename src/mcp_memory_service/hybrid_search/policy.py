@@ -11,9 +11,10 @@ class RankingPolicy:
     recency_decay: float = 0.01
     """Per day: half of the decaying part is gone after ln 2 / 0.01 ≈ 70 days."""
 
-    recency_floor: float = 0.984
-    """Just above 61/62, the ratio of RRF's second to its first rank (k = 60): age alone never takes the first
-    place from a memory that leads every signal, and still orders neighbours further down."""
+    recency_floor: float = 0.996
+    """Above 0.9959, the smallest step from first to second place that adaptive alphas make: (0.25/62 + 0.75/62) /
+    (0.25/61 + 0.75/62), when two memories tie on tags. So age alone never takes the first place from the best answer;
+    it decides between equals and moves neighbours further down (docs/adr/0005)."""
 
     adaptive_threshold_small: int = 500
     adaptive_threshold_large: int = 5000

@@ -1,0 +1,45 @@
+"""What all tests share: no settings from outside, and the real model loaded once."""
+
+import os
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+from tests.fakes import LoadedEmbedder, WordEmbedder
+
+from mcp_memory_service.embeddings.local_onnx import MiniLM
+from mcp_memory_service.services import MemoryService
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+
+
+@pytest.fixture(autouse=True)
+def isolated_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither the developer's environment nor a .env file decides how a test ends."""
+    for name in list(os.environ):
+        if name.startswith("MCP_MEMORY_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def minilm() -> MiniLM:
+    return MiniLM(threads=2)
+
+
+@pytest.fixture
+def real_embedder(minilm: MiniLM) -> LoadedEmbedder:
+    return LoadedEmbedder(minilm)
+
+
+@pytest.fixture
+async def storage(tmp_path: Path) -> AsyncGenerator[SqliteVecStorage, None]:
+    opened = await SqliteVecStorage.open(tmp_path / "memories.db", WordEmbedder.model_id, WordEmbedder.dimension)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def service(storage: SqliteVecStorage) -> MemoryService:
+    """The whole service on a real file, with an embedder that knows words but no meanings."""
+    return MemoryService(storage, WordEmbedder())

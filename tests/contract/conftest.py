@@ -1,0 +1,36 @@
+"""The backends that must keep the storage contract: a new one adds a line to BACKENDS."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from mcp_memory_service.storage.base import MemoryStorage
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+
+DIMENSION = 4
+MODEL_ID = "contract-4"
+
+Opener = Callable[[Path], Awaitable[MemoryStorage]]
+
+
+async def open_sqlite(folder: Path) -> MemoryStorage:
+    return await SqliteVecStorage.open(folder / "store.db", MODEL_ID, DIMENSION)
+
+
+BACKENDS: dict[str, Opener] = {
+    "sqlite_vec": open_sqlite,
+}
+
+
+@pytest.fixture(params=BACKENDS.values(), ids=BACKENDS.keys())
+def open_store(request: pytest.FixtureRequest) -> Opener:
+    """Opens the store of the backend under test that lives in a folder; again and again if asked."""
+    return request.param
+
+
+@pytest.fixture
+async def store(open_store: Opener, tmp_path: Path) -> AsyncGenerator[MemoryStorage, None]:
+    opened = await open_store(tmp_path)
+    yield opened
+    await opened.close()

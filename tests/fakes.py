@@ -1,0 +1,98 @@
+"""Working stand-ins: embedders that need no model, and a store whose parts can be made to fail."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mcp_memory_service.embeddings.local_onnx import DIMENSION, MODEL_ID, MiniLM
+from mcp_memory_service.errors import EmbedderUnavailable, StorageUnavailable
+from mcp_memory_service.hybrid_search.words import split_words
+from mcp_memory_service.models import Candidate, MemoryFilter, TagCount, Vector
+from mcp_memory_service.storage.base import MemoryStorage
+
+
+class WordEmbedder:
+    """Bag of hashed words: texts that share words are near, and nothing else is."""
+
+    model_id = "words-64"
+    dimension = 64
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        return [self.vector(text) for text in texts]
+
+    @classmethod
+    def vector(cls, text: str) -> Vector:
+        vector = np.full(cls.dimension, 0.01, dtype=np.float32)
+        for word in split_words(text):
+            vector[int(hashlib.sha256(word.encode()).hexdigest(), 16) % cls.dimension] += 1.0
+        return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+    async def warm_up(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+
+class LoadedEmbedder:
+    """The real model, loaded once for all tests."""
+
+    model_id = MODEL_ID
+    dimension = DIMENSION
+
+    def __init__(self, model: MiniLM) -> None:
+        self._model = model
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        return self._model.embed(texts)
+
+    async def warm_up(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+
+class BrokenEmbedder(WordEmbedder):
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        raise EmbedderUnavailable("The embedding server is down.")
+
+    async def warm_up(self) -> None:
+        await self.embed(["warm up"])
+
+
+class PartlyBrokenStorage:
+    """A real store in which the named methods raise StorageUnavailable."""
+
+    def __init__(self, storage: MemoryStorage, *broken: str) -> None:
+        self._storage = storage
+        self._broken = frozenset(broken)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._storage, name)
+
+    def _check(self, name: str) -> None:
+        if name in self._broken:
+            raise StorageUnavailable(f"{name} does not answer.")
+
+    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
+        self._check("retrieve")
+        return await self._storage.retrieve(query_vector, limit, where)
+
+    async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
+        self._check("search_by_tag")
+        return await self._storage.search_by_tag(weights, limit, where)
+
+    async def get_all_tags(self, namespace: str) -> list[TagCount]:
+        self._check("get_all_tags")
+        return await self._storage.get_all_tags(namespace)
+
+    async def count_all_memories(self, namespace: str) -> int:
+        self._check("count_all_memories")
+        return await self._storage.count_all_memories(namespace)
+
+    async def ping(self) -> None:
+        self._check("ping")
+        await self._storage.ping()

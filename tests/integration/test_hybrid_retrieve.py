@@ -1,0 +1,363 @@
+"""The search pipeline over a real store: ranking, paging, filters, degradation."""
+
+import asyncio
+
+import pytest
+from tests.fakes import BrokenEmbedder, PartlyBrokenStorage, WordEmbedder
+
+from mcp_memory_service.errors import EmbedderUnavailable, InvalidInput, MemoryNotFound, SearchUnavailable
+from mcp_memory_service.hybrid_search import RankingPolicy
+from mcp_memory_service.models import MemoryDraft, MemoryPatch, TagCount, content_hash
+from mcp_memory_service.services import MemoryService, RetrievalResult, ServiceLimits, retrieval
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.timestamps import MICROSECONDS_PER_DAY
+
+NOW = 1_800_000_000_000_000
+
+
+def contents(found: RetrievalResult) -> list[str]:
+    return [hit.memory.content for hit in found.results]
+
+
+async def store_notes(service: MemoryService, count: int = 25) -> None:
+    await service.store_batch(
+        [MemoryDraft(f"note {i} about topic {i % 5}", tags=(f"topic-{i % 5}", "note")) for i in range(count)]
+    )
+
+
+# --- defaults and alpha
+
+
+async def test_hybrid_enabled_by_default(service: MemoryService):
+    await service.store_memory(MemoryDraft("tunnel setup on the server", tags=("rathole",)))
+    await service.store_memory(MemoryDraft("rathole words without the tag"))
+    found = await service.retrieve_memories("rathole words")
+    assert found.mode == "hybrid"
+    assert found.keywords == ("rathole",)
+    assert contents(found)[0] == "tunnel setup on the server"
+    assert set(found.results[0].provenance) == {"vector", "tag"}
+
+
+async def test_opt_out_pure_vector(storage: SqliteVecStorage):
+    service = MemoryService(storage, WordEmbedder(), RankingPolicy(hybrid_alpha=1.0), now=lambda: NOW)
+    await store_notes(service)
+    old = NOW - 900 * MICROSECONDS_PER_DAY
+    await service.store_memory(MemoryDraft("topic 3 and nothing else", created_at=old))
+    found = await service.retrieve_memories("note about topic 3", page_size=100)
+    (vector,) = await WordEmbedder().embed(["note about topic 3"])
+    expected = await storage.retrieve(vector, 100, retrieval.MemoryFilter())
+    assert [hit.memory.content_hash for hit in found.results] == [c.content_hash for c in expected]
+    assert [hit.similarity for hit in found.results] == [c.raw_score for c in expected]
+    assert found.alpha_used == 1.0
+    assert all(set(hit.provenance) == {"vector"} for hit in found.results)
+
+
+async def test_alpha_0_is_the_tag_order(storage: SqliteVecStorage):
+    service = MemoryService(storage, WordEmbedder(), RankingPolicy(hybrid_alpha=0.0))
+    await service.store_memory(MemoryDraft("a", tags=("common",)))
+    await service.store_memory(MemoryDraft("b", tags=("common", "rare")))
+    await service.store_memory(MemoryDraft("c", tags=("rare",)))
+    await service.store_memory(MemoryDraft("d", tags=("common",)))
+    await service.store_memory(MemoryDraft("rare common words"))
+    found = await service.retrieve_memories("rare common words")
+    assert contents(found) == ["b", "c", "d", "a"]
+    assert all(hit.similarity is None for hit in found.results)
+
+
+async def test_the_argument_beats_the_setting(storage: SqliteVecStorage):
+    service = MemoryService(storage, WordEmbedder(), RankingPolicy(hybrid_alpha=1.0))
+    await store_notes(service)
+    assert (await service.retrieve_memories("topic 1", alpha=0.3)).alpha_used == 0.3
+
+
+async def test_alpha_adapts_to_the_corpus(storage: SqliteVecStorage):
+    service = MemoryService(
+        storage, WordEmbedder(), RankingPolicy(adaptive_threshold_small=5, adaptive_threshold_large=9)
+    )
+    alphas: list[float] = []
+    for i in range(10):
+        await service.store_memory(MemoryDraft(f"memory {i}"))
+        alphas.append((await service.retrieve_memories("something")).alpha_used)
+    assert alphas == [0.5] * 4 + [0.7] * 4 + [0.8] * 2
+
+
+async def test_tag_extraction_boosts_results(service: MemoryService):
+    await store_notes(service, 40)
+    await service.store_memory(MemoryDraft("plain text", tags=("Home-Lab",)))
+    found = await service.retrieve_memories("note about my home lab")
+    assert contents(found)[0] == "plain text"
+    assert found.results[0].score == 1.0
+
+
+async def test_empty_tags_skip_extraction(service: MemoryService):
+    await store_notes(service)
+    await service.store_memory(MemoryDraft("plain text", tags=("note",)))
+    found = await service.retrieve_memories("note about topic 3", tags=[])
+    assert found.keywords == ()
+    assert all("tag" not in hit.provenance for hit in found.results)
+
+
+async def test_explicit_tags_filter_and_rank(service: MemoryService):
+    await store_notes(service)
+    found = await service.retrieve_memories("anything at all", tags=["TOPIC-3", "topic-4"], page_size=100)
+    assert found.paging.total == 10
+    assert found.keywords == ("topic-3", "topic-4")
+    assert {tag for hit in found.results for tag in hit.memory.tags} == {"topic-3", "topic-4", "note"}
+    both = await service.retrieve_memories("x", tags=["topic-3", "topic-4"], tag_match="all")
+    assert both.results == ()
+
+
+@pytest.mark.parametrize("tags", [(), ("rathole",), ("rathole", "server", "port")])
+async def test_a_year_old_exact_answer_is_still_first(storage: SqliteVecStorage, tags: tuple[str, ...]):
+    service = MemoryService(storage, WordEmbedder(), now=lambda: NOW)
+    year_ago = NOW - 365 * MICROSECONDS_PER_DAY
+    await service.store_memory(MemoryDraft("rathole server port is 2333", tags=tags, created_at=year_ago))
+    await service.store_batch([MemoryDraft(f"rathole chatter number {i}", tags=tags) for i in range(40)])
+    found = await service.retrieve_memories("rathole server port", debug=True)
+    assert contents(found)[0] == "rathole server port is 2333"
+    debug = found.results[0].debug
+    assert debug is not None
+    assert 0.996 < debug.recency_factor < 0.997
+
+
+async def test_with_floor_0_recency_is_plain_decay(storage: SqliteVecStorage):
+    service = MemoryService(storage, WordEmbedder(), RankingPolicy(recency_floor=0.0), now=lambda: NOW)
+    await service.store_memory(MemoryDraft("exact words", created_at=NOW - 70 * MICROSECONDS_PER_DAY))
+    await service.store_memory(MemoryDraft("other text"))
+    found = await service.retrieve_memories("exact words", debug=True)
+    assert contents(found) == ["other text", "exact words"]
+    debug = found.results[1].debug
+    assert debug is not None
+    assert debug.recency_factor == pytest.approx(0.4966, abs=1e-3)
+
+
+async def test_debug_parts_add_up(service: MemoryService):
+    await store_notes(service)
+    found = await service.retrieve_memories("note about topic 3", page_size=100, debug=True)
+    best = found.results[0].debug
+    assert best is not None
+    for hit in found.results:
+        debug = hit.debug
+        assert debug is not None
+        assert debug.final_score == pytest.approx((debug.vector_rrf + debug.tag_boost) * debug.recency_factor)
+        assert hit.score == pytest.approx(debug.final_score / best.final_score)
+        assert debug.alpha_used == found.alpha_used
+    assert all(hit.debug is None for hit in (await service.retrieve_memories("note")).results)
+
+
+# --- paging
+
+
+async def test_pagination_with_hybrid(service: MemoryService):
+    await store_notes(service, 25)
+    whole = await service.retrieve_memories("note about topic 3", page_size=100)
+    pages = [await service.retrieve_memories("note about topic 3", page=page, page_size=10) for page in (1, 2, 3, 4)]
+    assert [hit for page in pages for hit in contents(page)] == contents(whole)
+    assert len(set(contents(whole))) == 25
+    assert [(p.paging.total, p.paging.total_pages, p.paging.has_more) for p in pages] == [
+        (25, 3, True),
+        (25, 3, True),
+        (25, 3, False),
+        (25, 3, False),
+    ]
+    scores = [hit.score for page in pages for hit in page.results]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] == 1.0
+    assert min(scores) > 0
+
+
+@pytest.mark.parametrize("page_size", [1, 3, 7, 10])
+async def test_pages_do_not_depend_on_their_size(service: MemoryService, page_size: int):
+    await store_notes(service, 23)
+    whole = contents(await service.retrieve_memories("topic 2 note", page_size=100))
+    paged: list[str] = []
+    page = 1
+    while True:
+        found = await service.retrieve_memories("topic 2 note", page=page, page_size=page_size)
+        paged += contents(found)
+        if not found.paging.has_more:
+            break
+        page += 1
+    assert paged == whole
+
+
+async def test_the_window_bounds_what_can_be_paged_through(storage: SqliteVecStorage):
+    service = MemoryService(storage, WordEmbedder(), RankingPolicy(ranking_window=10))
+    await store_notes(service, 25)
+    found = await service.retrieve_memories("unrelated words", page_size=100)
+    assert (found.paging.total, len(found.results)) == (10, 10)
+
+
+# --- filters
+
+
+async def test_filters_reach_every_signal(service: MemoryService):
+    await service.store_memory(MemoryDraft("old fix", tags=("t",), memory_type="fix", created_at=1_000))
+    await service.store_memory(MemoryDraft("old note", tags=("t",), memory_type="note", created_at=2_000))
+    await service.store_memory(MemoryDraft("new fix", tags=("t",), memory_type="fix", created_at=3_000))
+    assert contents(await service.retrieve_memories("t", memory_type="fix", before=2_000)) == ["old fix"]
+    assert contents(await service.retrieve_memories("t", after=2_000, before=3_000)) == ["old note"]
+
+
+async def test_min_similarity_drops_vector_hits_but_no_tag_hit(service: MemoryService):
+    await service.store_memory(MemoryDraft("completely different", tags=("rathole",)))
+    await service.store_memory(MemoryDraft("rathole tunnel"))
+    await service.store_memory(MemoryDraft("nothing in common"))
+    found = await service.retrieve_memories("rathole tunnel", min_similarity=0.9)
+    assert set(contents(found)) == {"completely different", "rathole tunnel"}
+    by_content = {hit.memory.content: hit for hit in found.results}
+    assert by_content["completely different"].similarity is None
+    assert found.paging.total == 2
+
+
+# --- degradation: each part may fail, and the answer says so
+
+
+async def degraded_service(storage: SqliteVecStorage, *broken: str) -> MemoryService:
+    await store_notes(MemoryService(storage, WordEmbedder()))
+    return MemoryService(PartlyBrokenStorage(storage, *broken), WordEmbedder())
+
+
+async def test_tag_search_down_leaves_the_vector_signal(storage: SqliteVecStorage):
+    service = await degraded_service(storage, "search_by_tag")
+    found = await service.retrieve_memories("topic 3 note")
+    assert found.degraded == ("tag_search_unavailable",)
+    assert len(found.results) == 10
+    assert all(set(hit.provenance) == {"vector"} for hit in found.results)
+
+
+async def test_tag_list_down_uses_the_words_as_they_are(storage: SqliteVecStorage):
+    service = await degraded_service(storage, "get_all_tags")
+    found = await service.retrieve_memories("the note")
+    assert found.degraded == ("tag_list_unavailable",)
+    assert found.keywords == ("note",)
+    assert "tag" in found.results[0].provenance
+
+
+async def test_a_tag_list_that_takes_too_long_counts_as_down(
+    storage: SqliteVecStorage, monkeypatch: pytest.MonkeyPatch
+):
+    class Stuck(PartlyBrokenStorage):
+        async def get_all_tags(self, namespace: str) -> list[TagCount]:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    await store_notes(MemoryService(storage, WordEmbedder()))
+    monkeypatch.setattr(retrieval, "TAG_LIST_TIMEOUT_SECONDS", 0.01)
+    found = await MemoryService(Stuck(storage), WordEmbedder()).retrieve_memories("the note")
+    assert found.degraded == ("tag_list_unavailable",)
+
+
+async def test_corpus_size_unknown_means_balanced_alpha(storage: SqliteVecStorage):
+    await store_notes(MemoryService(storage, WordEmbedder()))
+    policy = RankingPolicy(adaptive_threshold_small=5, adaptive_threshold_large=9)
+    service = MemoryService(PartlyBrokenStorage(storage, "count_all_memories"), WordEmbedder(), policy)
+    found = await service.retrieve_memories("unrelated words")
+    assert (found.degraded, found.alpha_used) == (("corpus_size_unavailable",), 0.5)
+
+
+async def test_embedder_down_leaves_the_tag_signal(storage: SqliteVecStorage):
+    await store_notes(MemoryService(storage, WordEmbedder()))
+    found = await MemoryService(storage, BrokenEmbedder()).retrieve_memories("topic 3")
+    assert found.degraded == ("embedder_unavailable",)
+    assert found.paging.total == 5
+    assert all(set(hit.provenance) == {"tag"} for hit in found.results)
+
+
+async def test_vector_search_down_leaves_the_tag_signal(storage: SqliteVecStorage):
+    service = await degraded_service(storage, "retrieve")
+    found = await service.retrieve_memories("topic 3")
+    assert found.degraded == ("vector_search_unavailable",)
+    assert found.paging.total == 5
+
+
+async def test_no_signal_is_an_error_and_never_an_empty_list(storage: SqliteVecStorage):
+    service = await degraded_service(storage, "retrieve", "search_by_tag")
+    with pytest.raises(SearchUnavailable, match="vector_search_unavailable, tag_search_unavailable"):
+        await service.retrieve_memories("topic 3")
+
+
+async def test_a_failed_signal_and_an_empty_one_are_an_error_too(storage: SqliteVecStorage):
+    await store_notes(MemoryService(storage, WordEmbedder()))
+    service = MemoryService(storage, BrokenEmbedder())
+    with pytest.raises(SearchUnavailable, match="embedder_unavailable"):
+        await service.retrieve_memories("words that are no tags")
+    with pytest.raises(SearchUnavailable):
+        await service.retrieve_memories("topic 3", alpha=1.0)
+
+
+async def test_an_empty_store_is_an_empty_answer(service: MemoryService):
+    found = await service.retrieve_memories("anything")
+    assert (found.results, found.paging.total, found.paging.total_pages, found.degraded) == ((), 0, 0, ())
+
+
+# --- the other use cases
+
+
+async def test_storing_is_refused_while_the_embedder_is_down(storage: SqliteVecStorage):
+    service = MemoryService(storage, BrokenEmbedder())
+    with pytest.raises(EmbedderUnavailable):
+        await service.store_memory(MemoryDraft("x"))
+    assert (await service.stats()).memories == 0
+    health = await service.health()
+    assert (health.ready, set(health.problems)) == (False, {"embedder_unavailable"})
+
+
+async def test_health_recovers_and_sees_a_store_that_is_down(storage: SqliteVecStorage):
+    service = MemoryService(PartlyBrokenStorage(storage, "ping"), WordEmbedder())
+    health = await service.health()
+    assert (health.ready, set(health.problems)) == (False, {"storage_unavailable"})
+    assert (await MemoryService(storage, WordEmbedder()).health()).ready
+
+
+async def test_a_batch_with_one_bad_memory_stores_none(service: MemoryService):
+    with pytest.raises(InvalidInput, match="content is empty"):
+        await service.store_batch([MemoryDraft("good"), MemoryDraft(" ")])
+    assert (await service.stats()).memories == 0
+    for drafts in ([], [MemoryDraft("x")] * 501):
+        with pytest.raises(InvalidInput, match="1 to 500"):
+            await service.store_batch(drafts)
+
+
+async def test_content_is_kept_as_it_came_and_known_by_its_normal_form(service: MemoryService):
+    first = await service.store_memory(MemoryDraft("  e\u0301tude \n"))
+    again = await service.store_memory(MemoryDraft("\u00e9tude"))
+    assert (again.created, again.memory.content) == (False, "  e\u0301tude \n")
+    assert first.memory.content_hash == content_hash("\u00e9tude")
+
+
+async def test_a_long_memory_is_found_by_its_end(service: MemoryService):
+    filler = " ".join(f"filler{i}" for i in range(600))
+    await service.store_memory(MemoryDraft(f"{filler} and finally the zebra crossing"))
+    await store_notes(service, 5)
+    found = await service.retrieve_memories("finally the zebra crossing")
+    assert contents(found)[0].endswith("zebra crossing")
+    assert (await service.stats()).vectors > 6
+
+
+async def test_list_search_by_tag_get_update_delete(service: MemoryService):
+    await store_notes(service, 12)
+    listing = await service.list_memories(page=2, page_size=5)
+    assert (len(listing.memories), listing.paging.total, listing.paging.total_pages) == (5, 12, 3)
+    tagged = await service.search_by_tag(["Topic-1"])
+    assert {memory.content for memory in tagged.memories} == {f"note {i} about topic 1" for i in (1, 6, 11)}
+    with pytest.raises(InvalidInput, match="At least one tag"):
+        await service.search_by_tag([])
+    chosen = tagged.memories[0].content_hash
+    updated = await service.update_memory(chosen, MemoryPatch(tags=("new",), metadata={"k": 1}))
+    assert await service.get_memory(chosen) == updated
+    await service.delete_memory(chosen)
+    for use_case in (
+        service.get_memory(chosen),
+        service.delete_memory(chosen),
+        service.update_memory(chosen, MemoryPatch()),
+    ):
+        with pytest.raises(MemoryNotFound):
+            await use_case
+
+
+async def test_the_content_limit_is_a_setting(storage: SqliteVecStorage):
+    service = MemoryService(storage, WordEmbedder(), limits=ServiceLimits(max_content_chars=5))
+    await service.store_memory(MemoryDraft("12345"))
+    with pytest.raises(InvalidInput, match="6 characters, at most 5"):
+        await service.store_memory(MemoryDraft("123456"))

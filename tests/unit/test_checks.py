@@ -1,0 +1,122 @@
+"""The rules for input: what they refuse, by which code, and that they change nothing."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_memory_service.errors import InvalidInput
+from mcp_memory_service.services import checks
+
+
+def nested(levels: int) -> Any:
+    value: Any = "leaf"
+    for _ in range(levels):
+        value = {"k": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "content_empty"),
+        (" \n\t\u2003", "content_empty"),
+        ("x" * 101, "content_too_long"),
+        ("a\x00b", "control_character"),
+        ("\x1b[31mred", "control_character"),
+        ("\x85", "control_character"),
+        ("\ud800", "lone_surrogate"),
+    ],
+)
+def test_bad_content(content: str, reason: str):
+    with pytest.raises(InvalidInput) as caught:
+        checks.check_content(content, max_chars=100)
+    assert (caught.value.reason, caught.value.field) == (reason, "content")
+
+
+@pytest.mark.parametrize("content", ["tab\tline\r\n", "שלום עולם", "部署 🚀 e\u0301", "\u202eoverride", "'\"; NEAR(*)"])
+def test_ordinary_text_of_any_script_passes(content: str):
+    checks.check_content(content, max_chars=100)
+    checks.check_query(content)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        ({"n": float("nan")}, "number_not_finite"),
+        ({"n": [1, {"x": float("inf")}]}, "number_not_finite"),
+        ({"n": 2**63}, "integer_out_of_range"),
+        ({"n": -(2**63) - 1}, "integer_out_of_range"),
+        ({"\ud800": 1}, "lone_surrogate"),
+        ({"s": "\udfff"}, "lone_surrogate"),
+        ({"s": "\x00"}, "control_character"),
+        ({"s": "x" * 70_000}, "metadata_too_long"),
+        ({str(i): "x" * 100 for i in range(1_000)}, "metadata_too_large"),
+        (nested(30), "metadata_too_deep"),
+    ],
+)
+def test_bad_metadata(metadata: dict[str, Any], reason: str):
+    with pytest.raises(InvalidInput) as caught:
+        checks.check_metadata(metadata)
+    assert caught.value.reason == reason
+
+
+def test_the_largest_allowed_metadata_passes():
+    checks.check_metadata({"max": 2**63 - 1, "min": -(2**63), "deep": nested(18), "none": None, "flag": True})
+
+
+@pytest.mark.parametrize(
+    ("tags", "reason"),
+    [
+        (["x"] * 101, "too_many_tags"),
+        ([""], "tag_empty"),
+        ([" "], "tag_empty"),
+        (["x" * 201], "tags_too_long"),
+        (["a\nb\x07"], "control_character"),
+    ],
+)
+def test_bad_tags(tags: list[str], reason: str):
+    with pytest.raises(InvalidInput) as caught:
+        checks.checked_tags(tags)
+    assert caught.value.reason == reason
+
+
+def test_tags_are_trimmed_and_composed_and_filters_folded():
+    assert checks.checked_tags([" Größe ", "e\u0301"]) == ("Größe", "\u00e9")
+    assert checks.folded_tags(["GRÖSSE", "größe"]) == ("grösse",)
+
+
+@pytest.mark.parametrize(("page", "size"), [(0, 10), (-1, 10), (1, 0), (1, 101), (1, 10**9), (10**9, 10)])
+def test_pages_out_of_range(page: int, size: int):
+    with pytest.raises(InvalidInput, match="page"):
+        checks.check_page(page, size)
+
+
+def test_a_clock_may_be_a_little_ahead_but_no_more():
+    checks.check_created_at(10**15 + 60_000_000, now=10**15)
+    with pytest.raises(InvalidInput, match="future"):
+        checks.check_created_at(10**15 + 3_600_000_000, now=10**15)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf")])
+def test_fractions_out_of_range(value: float):
+    with pytest.raises(InvalidInput, match="alpha must be 0 to 1"):
+        checks.check_fraction(value, "alpha")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda children: st.lists(children) | st.dictionaries(st.text(), children),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(st.text(), json_values))
+def test_any_json_is_accepted_or_refused_by_a_rule(metadata: dict[str, Any]):
+    reason = None
+    try:
+        checks.check_metadata(metadata)
+    except InvalidInput as error:
+        reason = error.reason
+    assert reason in {None, "number_not_finite", "integer_out_of_range", "lone_surrogate", "control_character"}

@@ -1,0 +1,101 @@
+"""Settings: where they come from, and what a bad one says."""
+
+from pathlib import Path
+
+import pytest
+
+from mcp_memory_service.config import Settings, is_loopback, load_settings, unknown_variables
+from mcp_memory_service.errors import ConfigurationError
+from mcp_memory_service.hybrid_search import RankingPolicy
+
+KEY = "k" * 16
+
+
+def test_defaults_are_those_of_the_requirements():
+    settings = load_settings()
+    hybrid = settings.hybrid
+    assert (hybrid.hybrid_alpha, hybrid.recency_decay) == (None, 0.01)
+    assert (hybrid.adaptive_threshold_small, hybrid.adaptive_threshold_large) == (500, 5000)
+    assert hybrid.policy() == RankingPolicy()
+    assert (settings.http_host, settings.http_port, settings.storage_backend) == ("127.0.0.1", 8000, "sqlite_vec")
+    assert settings.sqlite_path == Path.home() / ".mcp-memory" / "memories.db"
+
+
+def test_the_environment_beats_dotenv_and_flags_beat_both(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    (tmp_path / ".env").write_text(
+        "MCP_MEMORY_HYBRID_ALPHA=0.2\nMCP_MEMORY_HTTP_PORT=1\nMCP_MEMORY_RECENCY_DECAY=0.5\n"
+    )
+    monkeypatch.setenv("MCP_MEMORY_HTTP_PORT", "2")
+    monkeypatch.setenv("MCP_MEMORY_RECENCY_DECAY", "0.6")
+    settings = load_settings({"recency_decay": 0.7, "http_host": None})
+    assert (settings.hybrid.hybrid_alpha, settings.http_port, settings.hybrid.recency_decay) == (0.2, 2, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "complaint"),
+    [
+        ("HYBRID_ALPHA", "1.5", "MCP_MEMORY_HYBRID_ALPHA: .*allowed: 0 to 1"),
+        ("HYBRID_ALPHA", "nan", "MCP_MEMORY_HYBRID_ALPHA: .*allowed: 0 to 1"),
+        ("HYBRID_ALPHA", "much", "MCP_MEMORY_HYBRID_ALPHA: .*allowed: 0 to 1"),
+        ("RECENCY_DECAY", "-1", "MCP_MEMORY_RECENCY_DECAY: .*allowed: 0 to 100"),
+        ("RECENCY_DECAY", "inf", "MCP_MEMORY_RECENCY_DECAY: "),
+        ("RECENCY_FLOOR", "2", "MCP_MEMORY_RECENCY_FLOOR: .*allowed: 0 to 1"),
+        ("ADAPTIVE_THRESHOLD_SMALL", "6000", "SMALL must not be above MCP_MEMORY_ADAPTIVE_THRESHOLD_LARGE"),
+        ("HTTP_PORT", "70000", "MCP_MEMORY_HTTP_PORT: .*allowed: 0 to 65535"),
+        ("LOG_LEVEL", "LOUD", "MCP_MEMORY_LOG_LEVEL: .*one of DEBUG, INFO, WARNING, ERROR"),
+        ("STORAGE_BACKEND", "floppy", "MCP_MEMORY_STORAGE_BACKEND: .*one of sqlite_vec"),
+        ("HTTP_HOST", "0.0.0.0", "set MCP_MEMORY_API_KEY"),  # noqa: S104
+        ("HTTP_HOST", "memory.example", "set MCP_MEMORY_API_KEY"),
+        ("API_KEY", "short", "MCP_MEMORY_API_KEY: must have at least 16"),
+        ("API_KEY", "ключ" * 8, "MCP_MEMORY_API_KEY: must have at least 16 ASCII"),
+        ("EMBEDDING_BACKEND", "http", "needs MCP_MEMORY_EMBEDDING_URL and MCP_MEMORY_EMBEDDING_MODEL"),
+        ("EMBEDDING_DIMENSION", "0", "MCP_MEMORY_EMBEDDING_DIMENSION: .*allowed: 1 to 65536"),
+    ],
+)
+def test_a_bad_value_is_one_line_that_names_variable_and_range(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, complaint: str
+):
+    monkeypatch.setenv(f"MCP_MEMORY_{variable}", value)
+    with pytest.raises(ConfigurationError, match=complaint) as caught:
+        load_settings()
+    assert "\n" not in caught.value.message
+    if variable == "API_KEY":
+        assert value not in caught.value.message
+
+
+def test_empty_values_count_as_unset(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MCP_MEMORY_HYBRID_ALPHA", "")
+    monkeypatch.setenv("MCP_MEMORY_API_KEY", "")
+    settings = load_settings()
+    assert (settings.hybrid.hybrid_alpha, settings.api_key) == (None, None)
+
+
+def test_an_open_address_is_served_with_a_key():
+    settings = load_settings({"http_host": "0.0.0.0", "api_key": KEY})  # noqa: S104
+    assert settings.api_key is not None
+    assert KEY not in repr(settings)
+
+
+def test_lists_are_split_at_commas(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MCP_MEMORY_ALLOWED_HOSTS", "memory.lan, other.lan,")
+    assert load_settings().allowed_hosts == ("memory.lan", "other.lan")
+
+
+def test_misspelt_variables_are_noticed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MCP_MEMORY_HYBIRD_ALPHA", "0.5")
+    monkeypatch.setenv("MCP_MEMORY_EMBEDDING_URL", "http://127.0.0.1")
+    assert unknown_variables() == ["MCP_MEMORY_HYBIRD_ALPHA"]
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [(host, True) for host in ("127.0.0.1", "127.9.9.9", "::1", "localhost", "LOCALHOST")]
+    + [(host, False) for host in ("0.0.0.0", "10.0.0.1", "example.com", "", "localhost.evil")],  # noqa: S104
+)
+def test_what_is_loopback(host: str, loopback: bool):
+    assert is_loopback(host) is loopback
+
+
+def test_settings_cannot_be_changed_by_accident():
+    with pytest.raises(ValueError, match="frozen"):
+        Settings().http_port = 1  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,0 +1,252 @@
+"""The ranking functions: the cases of the requirements, then properties that must hold for any input."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_memory_service.config import HybridSearchSettings
+from mcp_memory_service.hybrid_search import (
+    FusedCandidate,
+    RankingPolicy,
+    apply_recency_decay,
+    combine_results_rrf,
+    get_adaptive_alpha,
+    limit_alpha_for_specific_tags,
+    recency_factor,
+    rrf_score,
+    shared_ranks,
+    strong_matches,
+    tag_weights,
+)
+from mcp_memory_service.models import Candidate
+from mcp_memory_service.timestamps import MICROSECONDS_PER_DAY
+
+POLICY = RankingPolicy()
+NOW = 400 * MICROSECONDS_PER_DAY
+
+
+def found(name: str, score: float = 1.0, created_at: int = NOW, tags: tuple[str, ...] = ()) -> Candidate:
+    return Candidate(name, created_at, score, tags)
+
+
+def names(fused: list[FusedCandidate]) -> list[str]:
+    return [candidate.content_hash for candidate in fused]
+
+
+# --- rrf_score
+
+
+def test_rrf_score_basic():
+    assert rrf_score(1) == pytest.approx(0.0164, abs=5e-5)
+    assert rrf_score(1) == 1 / 61
+
+
+@pytest.mark.parametrize("rank", [0, -1, -100])
+def test_rrf_score_refuses_ranks_below_one(rank: int):
+    with pytest.raises(ValueError, match="starts at 1"):
+        rrf_score(rank)
+
+
+def test_rrf_score_of_a_large_rank_is_small_but_positive():
+    assert 0 < rrf_score(10**9) < 1e-8
+
+
+@given(st.integers(1, 10**6), st.integers(1, 1000))
+def test_rrf_score_falls_with_the_rank(rank: int, k: int):
+    assert rrf_score(rank, k) > rrf_score(rank + 1, k) > 0
+
+
+# --- combine_results_rrf
+
+
+def test_combine_results_rrf_alpha_1_is_the_vector_list():
+    fused = combine_results_rrf([found("a"), found("b")], [found("t", 9.0), found("b", 5.0)], alpha=1.0)
+    assert names(fused) == ["a", "b"]
+    assert all(candidate.debug.tag_boost == 0 for candidate in fused)
+
+
+def test_combine_results_rrf_alpha_0_is_the_tag_list():
+    fused = combine_results_rrf([found("a"), found("b")], [found("t", 9.0), found("b", 5.0)], alpha=0.0)
+    assert names(fused) == ["t", "b"]
+    assert all(candidate.debug.vector_rrf == 0 for candidate in fused)
+
+
+def test_combine_results_rrf_overlap_adds_both_votes():
+    tag = found("b", 2.5, tags=("Rathole",))
+    fused = combine_results_rrf([found("a", 0.9), found("b", 0.8)], [tag], alpha=0.7)
+    assert names(fused) == ["b", "a"]
+    debug = fused[0].debug
+    assert debug.final_score == pytest.approx(0.7 / 62 + 0.3 / 61)
+    assert (debug.vector_score, debug.vector_rank, debug.vector_rrf) == (0.8, 2, 0.7 / 62)
+    assert (debug.tag_score, debug.tag_rank, debug.tag_matches) == (2.5, 1, ("Rathole",))
+    assert debug.tag_boost == pytest.approx(0.3 / 61)
+    assert (debug.recency_factor, debug.alpha_used) == (1.0, 0.7)
+    alone = fused[1].debug
+    assert (alone.tag_rank, alone.tag_score, alone.tag_boost, alone.tag_matches) == (None, None, 0.0, ())
+
+
+def test_combine_results_rrf_of_nothing_is_nothing():
+    assert combine_results_rrf([], [], alpha=0.5) == []
+
+
+def test_ties_go_to_the_newer_then_to_the_smaller_id():
+    tags = [found("z", 1.0, created_at=5), found("b", 1.0, created_at=3), found("a", 1.0, created_at=3)]
+    assert names(combine_results_rrf([], tags, alpha=0.0)) == ["z", "a", "b"]
+
+
+candidates = st.lists(st.sampled_from("abcdefghijklmnop"), unique=True).map(lambda ids: [found(i) for i in ids])
+scored = st.lists(
+    st.tuples(st.sampled_from("abcdefghijklmnop"), st.sampled_from([5.0, 2.0, 1.0])), unique_by=lambda pair: pair[0]
+).map(lambda pairs: [found(i, score) for i, score in sorted(pairs, key=lambda pair: -pair[1])])
+alphas = st.floats(0.01, 0.99)
+
+
+@given(candidates, scored, alphas)
+def test_fusion_loses_invents_and_repeats_nothing(by_vector: list[Candidate], by_tag: list[Candidate], alpha: float):
+    fused = combine_results_rrf(by_vector, by_tag, alpha)
+    assert sorted(names(fused)) == sorted({c.content_hash for c in (*by_vector, *by_tag)})
+
+
+@given(candidates, scored, alphas)
+def test_fused_parts_add_up_and_fall(by_vector: list[Candidate], by_tag: list[Candidate], alpha: float):
+    fused = combine_results_rrf(by_vector, by_tag, alpha)
+    scores = [candidate.score for candidate in fused]
+    assert scores == sorted(scores, reverse=True)
+    for candidate in fused:
+        debug = candidate.debug
+        assert debug.final_score == debug.vector_rrf + debug.tag_boost
+        assert 0 < debug.final_score <= 1 / 61 + 1e-12
+
+
+@given(candidates, alphas)
+def test_a_further_vote_never_lowers_a_memory(by_vector: list[Candidate], alpha: float):
+    if not by_vector:
+        return
+    last = by_vector[-1].content_hash
+    before = combine_results_rrf(by_vector, [], alpha)
+    after = combine_results_rrf(by_vector, [found(last)], alpha)
+    assert names(after).index(last) <= names(before).index(last)
+
+
+# --- adaptive alpha
+
+
+@pytest.mark.parametrize(
+    ("corpus", "alpha"), [(0, 0.5), (499, 0.5), (500, 0.7), (4_999, 0.7), (5_000, 0.8), (10**7, 0.8)]
+)
+def test_adaptive_alpha_grows_with_the_corpus(corpus: int, alpha: float):
+    assert get_adaptive_alpha(corpus, 0, POLICY) == alpha
+
+
+@pytest.mark.parametrize(("corpus", "alpha"), [(100, 0.25), (1_000, 0.55), (10_000, 0.7)])
+def test_adaptive_alpha_tag_boost_from_three_matching_tags_on(corpus: int, alpha: float):
+    assert get_adaptive_alpha(corpus, 2, POLICY) > alpha
+    assert get_adaptive_alpha(corpus, 3, POLICY) == pytest.approx(alpha)
+    assert get_adaptive_alpha(corpus, 30, POLICY) == pytest.approx(alpha)
+
+
+def test_adaptive_alpha_takes_the_settings_as_they_are():
+    settings = HybridSearchSettings(adaptive_threshold_small=10, adaptive_threshold_large=20)
+    assert [get_adaptive_alpha(n, 0, settings) for n in (9, 10, 19, 20)] == [0.5, 0.7, 0.7, 0.8]
+
+
+def test_a_tag_that_few_carry_limits_alpha_and_a_common_one_does_not():
+    assert limit_alpha_for_specific_tags(0.7, 1, 600) == 0.45
+    assert limit_alpha_for_specific_tags(0.7, 30, 600) == 0.45
+    assert limit_alpha_for_specific_tags(0.7, 31, 600) == 0.7
+    assert limit_alpha_for_specific_tags(0.7, 0, 600) == 0.7
+    assert limit_alpha_for_specific_tags(0.25, 1, 600) == 0.25
+    assert limit_alpha_for_specific_tags(0.5, 1, 2) == 0.45
+
+
+def test_fourteen_memories_of_a_specific_tag_come_before_what_vectors_find_alone():
+    assert 0.55 * rrf_score(14) > 0.45 * rrf_score(1) > 0.55 * rrf_score(15)
+
+
+# --- tag weights and ranks
+
+
+def test_rare_tags_weigh_more_and_even_a_tag_on_everything_weighs_something():
+    weights = tag_weights({"rathole": 1, "project": 300, "everywhere": 600}, corpus_size=600)
+    assert weights["rathole"] > 4 * (weights["project"] + weights["everywhere"]) > 0
+    assert weights["everywhere"] > 0
+
+
+@given(st.dictionaries(st.text(max_size=3), st.integers(0, 10**6)), st.integers(0, 10**6))
+def test_tag_weights_are_finite_and_positive(counts: dict[str, int], corpus: int):
+    weights = tag_weights(counts, corpus)
+    assert weights.keys() == counts.keys()
+    assert all(math.isfinite(weight) and weight > 0 for weight in weights.values())
+
+
+@pytest.mark.parametrize(
+    ("scores", "ranks"),
+    [([], []), ([3.0], [1]), ([9, 4, 4, 1], [1, 3, 3, 4]), ([2, 2, 2], [3, 3, 3]), ([5, 4, 3], [1, 2, 3])],
+)
+def test_equal_matches_share_the_last_place_of_their_group(scores: list[float], ranks: list[int]):
+    assert shared_ranks(scores) == ranks
+
+
+@given(st.lists(st.sampled_from([1.0, 2.0, 3.0])).map(lambda scores: sorted(scores, reverse=True)))
+def test_a_shared_rank_is_how_many_match_at_least_as_well(scores: list[float]):
+    assert shared_ranks(scores) == [sum(other >= score for other in scores) for score in scores]
+
+
+def test_weak_matches_have_no_vote():
+    matches = [found("rathole", 6.0), found("half", 3.0), found("weak", 1.4)]
+    assert [match.content_hash for match in strong_matches(matches)] == ["rathole", "half"]
+    assert strong_matches([]) == []
+
+
+# --- recency
+
+
+def aged(days: float, decay: float, floor: float = 0.0) -> FusedCandidate:
+    fused = combine_results_rrf([found("a", created_at=int(NOW - days * MICROSECONDS_PER_DAY))], [], alpha=0.5)
+    return apply_recency_decay(fused, decay, NOW, floor)[0]
+
+
+def test_recency_decay_basic():
+    assert aged(70, 0.01).debug.recency_factor == pytest.approx(0.5, abs=0.005)
+    assert aged(0, 0.01).debug.recency_factor == 1.0
+
+
+def test_recency_decay_disabled():
+    fused = combine_results_rrf([found("a", created_at=0)], [], alpha=0.5)
+    assert apply_recency_decay(fused, 0.0, NOW) == fused
+
+
+def test_recency_decay_multiplies_the_score_and_sorts_again():
+    old, new = found("old", created_at=0), found("new", created_at=NOW)
+    fused = apply_recency_decay(combine_results_rrf([old, new], [], alpha=0.5), 0.01, NOW)
+    assert names(fused) == ["new", "old"]
+    debug = fused[1].debug
+    assert debug.final_score == pytest.approx((debug.vector_rrf + debug.tag_boost) * debug.recency_factor)
+
+
+def test_a_memory_from_the_future_counts_as_new():
+    assert recency_factor(NOW + 5, NOW, decay=0.01) == 1.0
+
+
+@pytest.mark.parametrize("alpha", [0.25, 0.45, 0.5, 0.55, 0.7, 0.8])
+@pytest.mark.parametrize("tied_on_tags", [0, 1, 2, 10, 50])
+def test_with_the_default_floor_age_alone_never_takes_the_first_place(alpha: float, tied_on_tags: int):
+    leader = found("leader", created_at=0)
+    fresh = [found(f"fresh{i}", created_at=NOW) for i in range(50)]
+    fused = combine_results_rrf([leader, *fresh], [leader, *fresh][:tied_on_tags], alpha)
+    assert names(apply_recency_decay(fused, 10.0, NOW, POLICY.recency_floor))[0] == "leader"
+
+
+def test_with_the_default_floor_age_decides_between_equals():
+    tags = [found("old", created_at=0), found("new", created_at=NOW)]
+    aged = apply_recency_decay(combine_results_rrf([], tags, alpha=0.5), 0.01, NOW, POLICY.recency_floor)
+    assert names(aged) == ["new", "old"]
+    assert aged[0].score > aged[1].score
+
+
+@given(st.floats(0, 10_000), st.floats(0, 5), st.floats(0, 1))
+def test_the_recency_factor_stays_between_floor_and_one(days: float, decay: float, floor: float):
+    factor = recency_factor(NOW - int(days * MICROSECONDS_PER_DAY), NOW, decay, floor)
+    assert floor - 1e-12 <= factor <= 1.0 + 1e-12

@@ -1,0 +1,179 @@
+"""What only the SQLite store can get wrong: its file, its schema, its versions."""
+
+import stat
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from mcp_memory_service.errors import (
+    EmbeddingMismatch,
+    EngineTooOld,
+    SchemaTooNew,
+    StorageUnavailable,
+    StoreCorrupt,
+)
+from mcp_memory_service.models import EmbeddedMemory, Memory, content_hash
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, connection, schema
+
+
+def embedded(content: str, *tags: str) -> EmbeddedMemory:
+    memory = Memory(content=content, content_hash=content_hash(content), created_at=1, updated_at=1, tags=tags)
+    return EmbeddedMemory(memory, (np.ones(4, dtype=np.float32),))
+
+
+async def opened(path: Path, model: str = "m", dimension: int | None = 4) -> SqliteVecStorage:
+    return await SqliteVecStorage.open(path, model, dimension)
+
+
+async def test_file_and_folder_are_private(tmp_path: Path):
+    path = tmp_path / "new" / "deeper" / "memories.db"
+    store = await opened(path)
+    await store.store(embedded("secret"))
+    files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    assert set(files.values()) == {0o600}
+    assert "memories.db-wal" in files
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    await store.close()
+
+
+async def test_a_file_that_others_may_read_is_closed_to_them(tmp_path: Path):
+    path = tmp_path / "memories.db"
+    path.touch(mode=0o644)
+    await (await opened(path)).close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+async def test_durability_settings_are_really_on(tmp_path: Path):
+    store = await opened(tmp_path / "memories.db")
+    for each in (store._threads._writer, store._threads._idle_readers.get()):
+        pragmas = {
+            name: each.execute(f"PRAGMA {name}").get
+            for name in ("journal_mode", "synchronous", "foreign_keys", "secure_delete", "temp_store", "page_size")
+        }
+        assert pragmas == {
+            "journal_mode": "wal",
+            "synchronous": 2,
+            "foreign_keys": 1,
+            "secure_delete": 1,
+            "temp_store": 2,
+            "page_size": 8192,
+        }
+
+
+async def test_another_model_or_dimension_is_refused_with_advice(tmp_path: Path):
+    path = tmp_path / "memories.db"
+    await (await opened(path)).close()
+    with pytest.raises(EmbeddingMismatch, match=r"made with the embedding model 'm'.*MCP_MEMORY_SQLITE_PATH"):
+        await opened(path, model="other")
+    with pytest.raises(EmbeddingMismatch, match=r"4 numbers.*makes 8"):
+        await opened(path, dimension=8)
+    await (await opened(path, dimension=None)).close()
+
+
+async def test_an_unknown_dimension_is_pinned_by_the_first_vector(tmp_path: Path):
+    path = tmp_path / "memories.db"
+    store = await opened(path, dimension=None)
+    await store.store(embedded("a"))
+    await store.close()
+    with pytest.raises(EmbeddingMismatch, match="4 numbers"):
+        await opened(path, dimension=5)
+
+
+async def test_a_database_of_another_program_is_left_alone(tmp_path: Path):
+    path = tmp_path / "foreign.db"
+    foreign = apsw.Connection(str(path))
+    foreign.execute("CREATE TABLE theirs (x)")
+    foreign.close()
+    with pytest.raises(StoreCorrupt, match="another program"):
+        await opened(path)
+    assert apsw.Connection(str(path)).execute("SELECT name FROM sqlite_schema").get == "theirs"
+
+
+async def test_a_file_that_is_no_database_is_refused(tmp_path: Path):
+    path = tmp_path / "text.db"
+    path.write_text("not a database at all, but long enough to look at" * 100)
+    with pytest.raises(StoreCorrupt):
+        await opened(path)
+    assert path.read_text().startswith("not a database")
+
+
+async def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path):
+    with pytest.raises(StorageUnavailable):
+        await opened(tmp_path)
+
+
+async def test_a_newer_schema_is_refused(tmp_path: Path):
+    path = tmp_path / "memories.db"
+    await (await opened(path)).close()
+    newer = apsw.Connection(str(path))
+    newer.execute("PRAGMA user_version = 99").fetchall()
+    newer.close()
+    with pytest.raises(SchemaTooNew, match=r"version 99.*upgrade"):
+        await opened(path)
+
+
+async def test_an_older_file_is_migrated_and_keeps_its_memories(tmp_path: Path):
+    path = tmp_path / "memories.db"
+    store = await opened(path)
+    await store.store(embedded("fact", "tag"))
+    await store.close()
+    raw = connection.connect(path, read_only=False)
+    schema.prepare(raw, path, "m", 4, (*schema.MIGRATIONS, "ALTER TABLE memories ADD COLUMN colour TEXT;"))
+    assert schema.schema_version(raw) == len(schema.MIGRATIONS) + 1
+    assert raw.execute("SELECT content, colour FROM memories").get == ("fact", None)
+    raw.close()
+
+
+async def test_a_failed_migration_changes_nothing(tmp_path: Path):
+    path = tmp_path / "memories.db"
+    await (await opened(path)).close()
+    raw = connection.connect(path, read_only=False)
+    broken = (*schema.MIGRATIONS, "CREATE TABLE half (x); CREATE TABLE half (x);")
+    with pytest.raises(apsw.SQLError):
+        schema.prepare(raw, path, "m", 4, broken)
+    assert schema.schema_version(raw) == len(schema.MIGRATIONS)
+    assert raw.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").get == 0
+    raw.close()
+
+
+def test_an_sqlite_with_known_corruption_is_refused(monkeypatch: pytest.MonkeyPatch):
+    connection.require_safe_sqlite()
+    monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.53.9")
+    with pytest.raises(EngineTooOld, match=r"3\.54\.0 or newer"):
+        connection.require_safe_sqlite()
+
+
+async def test_the_text_index_follows_every_change(tmp_path: Path):
+    path = tmp_path / "memories.db"
+    store = await opened(path)
+    await store.store(embedded("the rathole tunnel"))
+    await store.store(embedded("another thing"))
+    raw = connection.connect(path, read_only=False)
+
+    def matches(word: str) -> int:
+        raw.execute("INSERT INTO memory_text (memory_text, rank) VALUES ('integrity-check', 1)")
+        return raw.execute("SELECT count(*) FROM memory_text WHERE memory_text MATCH ?", (word,)).get
+
+    assert matches("rathole") == 1
+    await store.delete("default", content_hash("the rathole tunnel"))
+    assert matches("rathole") == 0
+    assert matches("another") == 1
+    raw.close()
+    await store.close()
+
+
+async def test_a_failing_write_leaves_no_transaction_behind(tmp_path: Path):
+    store = await opened(tmp_path / "memories.db")
+
+    def fail(connection: apsw.Connection) -> None:
+        connection.execute("DELETE FROM memory_tags")
+        raise RuntimeError("on purpose")
+
+    await store.store(embedded("a", "t"))
+    with pytest.raises(RuntimeError, match="on purpose"):
+        await store._threads.write(fail)
+    assert [tag.tag for tag in await store.get_all_tags("default")] == ["t"]
+    await store.store(embedded("b"))
+    await store.close()
