@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from mcp_memory_service.embeddings.local_onnx import DIMENSION, MODEL_ID, MiniLM
 from mcp_memory_service.errors import EmbedderUnavailable, StorageUnavailable
 from mcp_memory_service.hybrid_search.words import split_words
 from mcp_memory_service.models import Candidate, MemoryFilter, TagCount, Vector
-from mcp_memory_service.storage.base import MemoryStorage
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 
 class WordEmbedder:
@@ -63,15 +62,12 @@ class BrokenEmbedder(WordEmbedder):
         await self.embed(["warm up"])
 
 
-class PartlyBrokenStorage:
-    """A real store in which the named methods raise StorageUnavailable."""
+class PartlyBrokenStorage(SqliteVecStorage):
+    """The same store once more, with the named methods raising StorageUnavailable."""
 
-    def __init__(self, storage: MemoryStorage, *broken: str) -> None:
-        self._storage = storage
+    def __init__(self, storage: SqliteVecStorage, *broken: str) -> None:
+        super().__init__(storage._threads, storage._model_id)
         self._broken = frozenset(broken)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._storage, name)
 
     def _check(self, name: str) -> None:
         if name in self._broken:
@@ -79,20 +75,20 @@ class PartlyBrokenStorage:
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
         self._check("retrieve")
-        return await self._storage.retrieve(query_vector, limit, where)
+        return await super().retrieve(query_vector, limit, where)
 
     async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
         self._check("search_by_tag")
-        return await self._storage.search_by_tag(weights, limit, where)
+        return await super().search_by_tag(weights, limit, where)
 
     async def get_all_tags(self, namespace: str) -> list[TagCount]:
         self._check("get_all_tags")
-        return await self._storage.get_all_tags(namespace)
+        return await super().get_all_tags(namespace)
 
     async def count_all_memories(self, namespace: str) -> int:
         self._check("count_all_memories")
-        return await self._storage.count_all_memories(namespace)
+        return await super().count_all_memories(namespace)
 
     async def ping(self) -> None:
         self._check("ping")
-        await self._storage.ping()
+        await super().ping()

@@ -23,7 +23,7 @@ BACKENDS: dict[str, Opener] = {
 }
 
 
-@pytest.fixture(params=BACKENDS.values(), ids=BACKENDS.keys())
+@pytest.fixture(params=list(BACKENDS.values()), ids=list(BACKENDS))
 def open_store(request: pytest.FixtureRequest) -> Opener:
     """Opens the store of the backend under test that lives in a folder; again and again if asked."""
     return request.param

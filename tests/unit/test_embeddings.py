@@ -3,6 +3,7 @@
 import hashlib
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -34,7 +35,7 @@ def test_meaning_is_nearer_than_words(minilm: MiniLM):
 
 
 def test_the_slim_model_computes_the_same_numbers(minilm: MiniLM):
-    whole = onnxruntime.InferenceSession(str(local_onnx._model_path()), providers=["CPUExecutionProvider"])
+    whole: Any = onnxruntime.InferenceSession(str(local_onnx._model_path()), providers=["CPUExecutionProvider"])
     ids = np.array([[101, 9350, 11254, 2622, 102]], dtype=np.int64)
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
     expected = whole.run(["last_hidden_state"], inputs)[0]

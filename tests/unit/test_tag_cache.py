@@ -67,6 +67,6 @@ async def test_a_list_that_was_overtaken_by_a_write_is_not_kept(counting: Counti
             cache.forget()
             return await super().get_all_tags(namespace)
 
-    cache._storage = Overtaken(counting._storage)  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
+    cache._storage = Overtaken(counting)
     await cache.tags()
     assert cache._known is None

@@ -2,6 +2,7 @@
 
 import secrets
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -10,6 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..config import is_loopback
 from .problems import problem
+
+_LOOPBACK = "<loopback>"  # no host can be named so
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 _TOO_LARGE = f"The body is larger than {MAX_BODY_BYTES // 1024**2} MiB."
@@ -28,18 +31,19 @@ class AccessRules:
     def allows_host(self, host_header: str) -> bool:
         """Loopback names, the address we serve on, and what was allowed: a page that was made to point to this
         machine (DNS rebinding) comes with its own name."""
-        name = _host_name(host_header)
-        if name is None:
-            return False
-        named = {allowed.lower() for allowed in self.allowed_hosts}
-        return is_loopback(name) or name == self.http_host.lower() or name in named or "*" in named
+        here = _parts(f"//{host_header}")
+        served = {_LOOPBACK, self.http_host.lower(), *(allowed.lower() for allowed in self.allowed_hosts)}
+        return here is not None and (here.host in served or "*" in served)
 
     def allows_origin(self, origin: str, host_header: str) -> bool:
         """The page's own server or what was allowed; the names of the loopback address are one and the same."""
         if origin.rstrip("/").lower() in {allowed.rstrip("/").lower() for allowed in self.allowed_origins}:
             return True
-        page, here = _address(origin), _address(f"{urlsplit(origin).scheme}://{host_header}")
-        return page is not None and page == here
+        page, here = _parts(origin), _parts(f"//{host_header}")
+        if page is None or here is None:
+            return False
+        default_port = {"http": 80, "https": 443}.get(page.scheme)
+        return (page.host, page.port or default_port) == (here.host, here.port or default_port)
 
     def allows_key(self, authorization: str) -> bool:
         """Compared as bytes in constant time; a header may hold any bytes."""
@@ -103,22 +107,17 @@ def _limited(receive: Receive) -> Receive:
     return limited_receive
 
 
-def _host_name(host_header: str) -> str | None:
-    try:
-        name = urlsplit(f"//{host_header}").hostname
-    except ValueError:
-        return None
-    return name.lower() if name else None
+class _Address(NamedTuple):
+    scheme: str
+    host: str
+    """The names of the loopback address are one and the same: `_LOOPBACK`."""
+    port: int | None
 
 
-def _address(url: str) -> tuple[str, int | None] | None:
-    """Host and port of a URL, with all loopback names taken as one."""
+def _parts(url: str) -> _Address | None:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
         return None
-    if not host:
-        return None
-    default_port = {"http": 80, "https": 443}.get(parts.scheme)
-    return ("loopback" if is_loopback(host) else host.lower()), port or default_port
+    return _Address(parts.scheme, _LOOPBACK if is_loopback(host) else host, port) if host else None

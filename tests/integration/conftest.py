@@ -1,0 +1,101 @@
+"""The app in this process with a real file and the real model, and servers in processes of their own."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from mcp_memory_service.api import create_app
+from mcp_memory_service.config import load_settings
+
+COMMAND = str(Path(sys.executable).with_name("mcp-memory"))
+START_SECONDS = 30.0
+
+
+@contextmanager
+def rest_client(path: Path, **overrides: Any) -> Generator[TestClient, None, None]:
+    app = create_app(load_settings({"sqlite_path": path, **overrides}))
+    with TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False) as client:
+        yield client
+
+
+@pytest.fixture
+def rest(tmp_path: Path) -> Generator[TestClient, None, None]:
+    with rest_client(tmp_path / "rest.db") as client:
+        yield client
+
+
+@dataclass(frozen=True)
+class Server:
+    process: subprocess.Popen[bytes]
+    url: str
+    log: Path
+
+
+@contextmanager
+def server_process(folder: Path, *flags: str, **environment: str) -> Generator[Server, None, None]:
+    """`mcp-memory serve` on a free port, stopped as a service manager would."""
+    log = folder / "server.log"
+    command = [COMMAND, "serve", "--http-port", "0", "--sqlite-path", str(folder / "server.db"), *flags]
+    with log.open("wb") as stderr:
+        process = subprocess.Popen(command, stderr=stderr, stdout=subprocess.DEVNULL, env={**os.environ, **environment})
+    try:
+        yield Server(process, _address(process, log), log)
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        lines = [line for line in log.read_text().splitlines() if "Serving REST on " in line]
+        if lines:
+            url = lines[0].split("Serving REST on ")[1].split(" ")[0]
+            if _answers(f"{url}/ready"):
+                return url
+        time.sleep(0.05)
+    raise AssertionError(f"the server did not start: {log.read_text()}")
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(url, timeout=5).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+@dataclass(frozen=True)
+class Finished:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run_cli(tmp_path: Path) -> Callable[..., Finished]:
+    """Runs `mcp-memory` for real, on a store of this test."""
+
+    def run(*arguments: str, stdin: str | None = None, **environment: str) -> Finished:
+        settings = {"MCP_MEMORY_SQLITE_PATH": str(tmp_path / "cli.db"), **environment}
+        done = subprocess.run(
+            [COMMAND, *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            env={**os.environ, **settings},
+            timeout=60,
+            check=False,
+        )
+        return Finished(done.returncode, done.stdout, done.stderr)
+
+    return run

@@ -1,0 +1,123 @@
+"""The command line, run for real: output, `--json`, exit codes."""
+
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.integration.conftest import Finished
+
+Run = Callable[..., Finished]
+
+
+def test_store_search_list_stats_delete(run_cli: Run):
+    stored = run_cli("store", "Rathole uses port 2333", "--tag", "rathole", "--type", "fact", "--metadata", '{"p": 1}')
+    assert (stored.code, stored.err) == (0, "")
+    content_hash = stored.out.split(": ")[1].strip()
+    assert run_cli("store", "Rathole uses port 2333").out.startswith("Already known")
+    found = run_cli("search", "which port does rathole use", "--debug")
+    assert "Rathole uses port 2333" in found.out
+    assert "vector #1, tag #1" in found.out
+    assert "x recency" in found.out
+    listed = json.loads(run_cli("list", "--tag", "RATHOLE", "--json").out)
+    assert (listed["total"], listed["memories"][0]["metadata"]) == (1, {"p": 1})
+    assert content_hash in run_cli("list").out
+    assert json.loads(run_cli("stats", "--json").out)["memories"] == 1
+    assert "all-MiniLM-L6-v2" in run_cli("stats").out
+    deleted = run_cli("delete", content_hash, "--json")
+    assert json.loads(deleted.out) == {"content_hash": content_hash, "deleted": True}
+    again = run_cli("delete", content_hash)
+    assert (again.code, again.out) == (3, "")
+    assert "[memory_not_found]" in again.err
+
+
+def test_content_can_come_from_standard_input(run_cli: Run):
+    assert run_cli("store", "-", stdin="from a pipe\n").code == 0
+    assert json.loads(run_cli("list", "--json").out)["memories"][0]["content"] == "from a pipe\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (("store", " "), 2, "[content_empty]"),
+        (("store", "x", "--metadata", "{"), 2, "not valid JSON"),
+        (("store", "x", "--metadata", "[1]"), 2, "metadata"),
+        (("store", "x", "--metadata", '{"n": NaN}'), 2, "[number_not_finite]"),
+        (("store", "x", "--created-at", "soon"), 2, "created_at"),
+        (("store", "x", "--created-at", "2999-01-01"), 2, "[timestamp_in_future]"),
+        (("search", ""), 2, "[query_empty]"),
+        (("search", "x", "--page", "0"), 2, "page"),
+        (("search", "x", "--limit", "1000000000"), 2, "page_size"),
+        (("search", "x", "--alpha", "7"), 2, "alpha"),
+        (("search", "x", "--hybrid-alpha", "7"), 6, "MCP_MEMORY_HYBRID_ALPHA"),
+        (("search", "x", "--tag-match", "some"), 2, "tag-match"),
+        (("search",), 2, "QUERY"),
+        (("dance",), 2, "dance"),
+    ],
+)
+def test_bad_calls_say_why_and_exit_with_a_code(run_cli: Run, arguments: tuple[str, ...], code: int, complaint: str):
+    done = run_cli(*arguments)
+    assert (done.code, done.out) == (code, "")
+    assert complaint in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("command", ["serve", "mcp", "stats"])
+@pytest.mark.parametrize(
+    ("variable", "value", "complaint"),
+    [
+        (
+            "MCP_MEMORY_HYBRID_ALPHA",
+            "1.5",
+            "MCP_MEMORY_HYBRID_ALPHA: Input should be less than or equal to 1 (allowed: 0 to 1)",
+        ),
+        ("MCP_MEMORY_HTTP_HOST", "0.0.0.0", "set MCP_MEMORY_API_KEY"),  # noqa: S104
+    ],
+)
+def test_a_bad_setting_stops_the_start_with_one_line(
+    run_cli: Run, command: str, variable: str, value: str, complaint: str
+):
+    done = run_cli(command, **{variable: value})
+    assert (done.code, done.out) == (6, "")
+    assert complaint in done.err
+    assert len(done.err.strip().splitlines()) == 1
+
+
+def test_a_taken_port_is_said_in_one_line(run_cli: Run, tmp_path: Path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = run_cli("serve", "--http-port", str(taken.getsockname()[1]))
+    assert done.code == 6
+    assert "MCP_MEMORY_HTTP_PORT" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_store_of_another_program_is_refused(run_cli: Run, tmp_path: Path):
+    other = apsw.Connection(str(tmp_path / "cli.db"))
+    other.execute("CREATE TABLE theirs (x)")
+    other.close()
+    done = run_cli("stats")
+    assert done.code == 5
+    assert "another program" in done.err
+
+
+def test_the_demo_shows_a_search_with_its_breakdown(run_cli: Run, tmp_path: Path):
+    done = run_cli("demo")
+    assert done.code == 0
+    first = done.out.split("\n  1. ")[1].splitlines()
+    assert first[0].startswith("Rathole")
+    assert "x recency" in first[2]
+    answer = json.loads(run_cli("demo", "--json").out)
+    assert answer["total"] == 12
+    assert not (tmp_path / "cli.db").exists()
+
+
+def test_help_shows_an_example_for_every_command(run_cli: Run):
+    overview = run_cli("--help").out
+    for command in ("serve", "mcp", "store", "search", "list", "delete", "stats", "demo"):
+        assert f"\n  {command}" in overview
+        assert "Example" in run_cli(command, "--help").out
+    assert run_cli("--version").out.startswith("mcp-memory")

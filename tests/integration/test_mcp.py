@@ -1,0 +1,169 @@
+"""MCP with the official client: in this process, over stdio, over HTTP."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.server import MCPServer
+from mcp.types import CallToolResult, TextContent, Tool
+from tests.integration.conftest import COMMAND, server_process
+
+from mcp_memory_service.mcp_server import build_mcp_server
+from mcp_memory_service.models import MemoryDraft
+from mcp_memory_service.services import MemoryService
+
+TOOLS = {
+    "store_memory", "retrieve_memory", "list_memories", "get_memory", "update_memory", "delete_memory", "get_stats",
+}  # fmt: skip
+BUDGET = 5_000
+
+
+class InMemoryClient:
+    """The official client, connected anew for each call: its connection must end in the task that made it."""
+
+    def __init__(self, server: MCPServer[Any]) -> None:
+        self._server = server
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
+        async with Client(self._server) as client:
+            return await client.call_tool(name, arguments)
+
+    async def tools(self) -> list[Tool]:
+        async with Client(self._server) as client:
+            return (await client.list_tools()).tools
+
+
+@pytest.fixture
+def client(service: MemoryService) -> InMemoryClient:
+    return InMemoryClient(build_mcp_server(service, BUDGET))
+
+
+def text_of(result: CallToolResult) -> str:
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+def data_of(result: CallToolResult) -> dict[str, Any]:
+    assert not result.is_error, result.content
+    assert result.structured_content is not None
+    return result.structured_content
+
+
+async def test_every_tool_says_what_it_is_for_and_what_it_does(client: InMemoryClient):
+    tools = {tool.name: tool for tool in await client.tools()}
+    assert set(tools) == TOOLS
+    for tool in tools.values():
+        assert tool.description
+        assert len(tool.description) > 60
+        assert tool.output_schema is not None
+        assert tool.annotations is not None
+        assert tool.annotations.open_world_hint is False
+        assert tool.annotations.read_only_hint is (
+            tool.name in {"retrieve_memory", "list_memories", "get_memory", "get_stats"}
+        )
+        assert all("description" in field for field in tool.input_schema["properties"].values())
+    hints = tools["delete_memory"].annotations
+    assert hints is not None
+    assert hints.destructive_hint is True
+
+
+async def test_store_find_update_delete(client: InMemoryClient):
+    stored = data_of(await client.call_tool("store_memory", {"content": "Rathole uses port 2333", "tags": ["Rathole"]}))
+    assert stored["created"] is True
+    again = await client.call_tool("store_memory", {"content": "Rathole uses port 2333", "memory_type": "fact"})
+    assert data_of(again)["created"] is False
+    found = await client.call_tool("retrieve_memory", {"query": "rathole port", "debug": True})
+    hit = data_of(found)["results"][0]
+    assert hit["memory"]["content"] == "Rathole uses port 2333"
+    assert hit["debug"]["tag_matches"] == ["Rathole"]
+    assert "Rathole uses port 2333" in text_of(found)
+    assert stored["content_hash"] in text_of(found)
+    target = {"content_hash": stored["content_hash"]}
+    updated = data_of(await client.call_tool("update_memory", {**target, "tags": ["tunnel"], "memory_type": ""}))
+    assert (updated["tags"], updated["memory_type"]) == (["tunnel"], None)
+    listed = data_of(await client.call_tool("list_memories", {"tags": ["tunnel"]}))
+    assert [memory["content_hash"] for memory in listed["memories"]] == [stored["content_hash"]]
+    read = data_of(await client.call_tool("get_memory", target))
+    assert (read["memory"]["content"], read["next_offset"]) == ("Rathole uses port 2333", None)
+    assert data_of(await client.call_tool("get_stats", {}))["memories"] == 1
+    assert data_of(await client.call_tool("delete_memory", target)) == {**target, "deleted": True}
+    gone = await client.call_tool("get_memory", target)
+    assert gone.is_error
+    assert "[memory_not_found]" in text_of(gone)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "complaint"),
+    [
+        ("store_memory", {"content": " "}, "content is empty. [content_empty]"),
+        ("store_memory", {"content": "a\x00"}, "[control_character]"),
+        ("store_memory", {"content": "x", "metadata": {"n": 2**70}}, "[integer_out_of_range]"),
+        ("store_memory", {"content": "x", "created_at": "2999-01-01"}, "[timestamp_in_future]"),
+        ("store_memory", {}, "content"),
+        ("retrieve_memory", {"query": ""}, "[query_empty]"),
+        ("retrieve_memory", {"query": "x", "page": 0}, "page"),
+        ("retrieve_memory", {"query": "x", "page_size": 10**9}, "page_size"),
+        ("list_memories", {"tags": [""]}, "[tag_empty]"),
+        ("update_memory", {"content_hash": "unknown"}, "[memory_not_found]"),
+        ("no_such_tool", {}, "no_such_tool"),
+    ],
+)
+async def test_bad_arguments_reach_the_model_as_a_sentence(
+    client: InMemoryClient, tool: str, arguments: dict[str, Any], complaint: str
+):
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    assert complaint in text_of(result)
+    assert data_of(await client.call_tool("get_stats", {}))["memories"] == 0
+
+
+async def test_answers_respect_the_budget_and_say_what_was_cut(client: InMemoryClient, service: MemoryService):
+    await service.store_batch([MemoryDraft(f"long {i} " + "words and more words " * 400) for i in range(8)])
+    await service.store_memory(MemoryDraft("short", metadata={"k": "v" * 3_000}))
+    for tool, arguments in (("retrieve_memory", {"query": "long words"}), ("list_memories", {})):
+        result = await client.call_tool(tool, {**arguments, "page_size": 9})
+        data = data_of(result)
+        memories = [hit["memory"] for hit in data["results"]] if "results" in data else data["memories"]
+        assert len(text_of(result)) <= BUDGET
+        assert len(memories) >= 1
+        assert len(memories) + data["omitted"] == 9
+        assert all(memory["content_cut"] > 0 for memory in memories if memory["content"].startswith("long"))
+        assert "more characters: get_memory]" in text_of(result)
+
+
+async def test_a_long_memory_is_read_in_parts(client: InMemoryClient, service: MemoryService):
+    content = "".join(f"line {i}\n" for i in range(2_000))
+    stored = await service.store_memory(MemoryDraft(content))
+    read, offset = "", 0
+    while offset is not None:
+        part = await client.call_tool("get_memory", {"content_hash": stored.memory.content_hash, "offset": offset})
+        assert len(text_of(part)) <= BUDGET
+        read += data_of(part)["memory"]["content"]
+        offset = data_of(part)["next_offset"]
+    assert read == content
+
+
+async def exercise(target: Any) -> None:
+    async with Client(target) as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
+        stored = data_of(await client.call_tool("store_memory", {"content": "The kettle is on the second shelf"}))
+        found = data_of(await client.call_tool("retrieve_memory", {"query": "where is the kettle"}))
+        assert found["results"][0]["memory"]["content_hash"] == stored["content_hash"]
+        assert data_of(await client.call_tool("delete_memory", {"content_hash": stored["content_hash"]}))["deleted"]
+        refused = await client.call_tool("retrieve_memory", {"query": " "})
+        assert refused.is_error
+
+
+async def test_over_stdio(tmp_path: Path):
+    parameters = StdioServerParameters(command=COMMAND, args=["mcp", "--sqlite-path", str(tmp_path / "stdio.db")])
+    await exercise(stdio_client(parameters, errlog=sys.stderr))
+
+
+async def test_over_http(tmp_path: Path):
+    with server_process(tmp_path) as server:
+        await exercise(f"{server.url}/mcp")
+        await exercise(f"{server.url}/mcp")
