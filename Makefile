@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format check-docs docs lock bench clean
+.PHONY: help run test lint format docs lock bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,7 +42,7 @@ format: $(VENV)/.dev-ready  ## format the code
 	$(BIN)/ruff format
 
 docs: $(VENV)/.dev-ready  ## write .env.example and the generated pages of docs/
-	$(BIN)/python -m docs.generate
+	$(BIN)/python docs/generate.py
 
 bench: $(VENV)/.dev-ready  ## measure retrieval, start-up and memory use (BENCH_ARGS="--memories 10000")
 	$(BIN)/python bench/retrieve.py $(BENCH_ARGS)

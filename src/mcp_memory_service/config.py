@@ -223,11 +223,14 @@ def allowed_range(field: FieldInfo) -> str | None:
     if get_origin(field.annotation) is Literal:
         return "one of " + ", ".join(str(value) for value in get_args(field.annotation))
     bounds = {
-        bound: getattr(part, bound) for part in field.metadata for bound in ("ge", "gt", "le") if hasattr(part, bound)
+        bound: f"{getattr(part, bound):.15g}"
+        for part in field.metadata
+        for bound in ("ge", "gt", "le")
+        if hasattr(part, bound)
     }
-    low = f"{bounds['ge']:g}" if "ge" in bounds else f"above {bounds['gt']:g}" if "gt" in bounds else None
+    low = bounds.get("ge") or (f"above {bounds['gt']}" if "gt" in bounds else None)
     if low and "le" in bounds:
-        return f"{low} to {bounds['le']:g}"
+        return f"{low} to {bounds['le']}"
     return f"{low} or more" if low else None
 
 

@@ -116,7 +116,6 @@ class Candidate:
     created_at: int
     raw_score: float
     """The signal's own measure: cosine similarity for vectors, summed tag weight for tags."""
-    matched_tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,7 +225,6 @@ async def test_tag_matches_come_by_summed_weight_then_newest(store: MemoryStorag
     memories = await store.get_many("default", [c.content_hash for c in found])
     assert [m.content for m in memories] == ["both", "rare", "new common", "old common"]
     assert [c.raw_score for c in found] == pytest.approx([3.5, 3.0, 0.5, 0.5])
-    assert [c.matched_tags for c in found] == [("Rare", "common"), ("RARE",), ("Common",), ("common",)]
     assert len(await store.search_by_tag({"common": 1.0}, 2, EVERYTHING)) == 2
 
 
@@ -351,7 +350,7 @@ async def test_odd_text_is_only_text(store: MemoryStorage, odd: str):
     await store.store(embedded(memory(odd, odd, memory_type=odd, metadata={odd: odd})))
     where = MemoryFilter(tags=(odd.casefold(),), memory_type=odd)
     assert await contents_near(store, EAST, where) == [odd]
-    assert [c.matched_tags for c in await store.search_by_tag({odd.casefold(): 1.0}, 5, where)] == [(odd,)]
+    assert len(await store.search_by_tag({odd.casefold(): 1.0}, 5, where)) == 1
 
 
 # --- concurrency and life cycle

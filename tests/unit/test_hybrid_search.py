@@ -27,8 +27,8 @@ POLICY = RankingPolicy()
 NOW = 400 * MICROSECONDS_PER_DAY
 
 
-def found(name: str, score: float = 1.0, created_at: int = NOW, tags: tuple[str, ...] = ()) -> Candidate:
-    return Candidate(name, created_at, score, tags)
+def found(name: str, score: float = 1.0, created_at: int = NOW) -> Candidate:
+    return Candidate(name, created_at, score)
 
 
 def names(fused: list[FusedCandidate]) -> list[str]:
@@ -64,26 +64,25 @@ def test_rrf_score_falls_with_the_rank(rank: int, k: int):
 def test_combine_results_rrf_alpha_1_is_the_vector_list():
     fused = combine_results_rrf([found("a"), found("b")], [found("t", 9.0), found("b", 5.0)], alpha=1.0)
     assert names(fused) == ["a", "b"]
-    assert all(candidate.debug.tag_boost == 0 for candidate in fused)
+    assert all(candidate.tag_boost == 0 for candidate in fused)
 
 
 def test_combine_results_rrf_alpha_0_is_the_tag_list():
     fused = combine_results_rrf([found("a"), found("b")], [found("t", 9.0), found("b", 5.0)], alpha=0.0)
     assert names(fused) == ["t", "b"]
-    assert all(candidate.debug.vector_rrf == 0 for candidate in fused)
+    assert all(candidate.vector_rrf == 0 for candidate in fused)
 
 
 def test_combine_results_rrf_overlap_adds_both_votes():
-    tag = found("b", 2.5, tags=("Rathole",))
-    fused = combine_results_rrf([found("a", 0.9), found("b", 0.8)], [tag], alpha=0.7)
+    fused = combine_results_rrf([found("a", 0.9), found("b", 0.8)], [found("b", 2.5)], alpha=0.7)
     assert names(fused) == ["b", "a"]
-    debug = fused[0].debug
+    debug = fused[0].debug(["Rathole"])
     assert debug.final_score == pytest.approx(0.7 / 62 + 0.3 / 61)
     assert (debug.vector_score, debug.vector_rank, debug.vector_rrf) == (0.8, 2, 0.7 / 62)
     assert (debug.tag_score, debug.tag_rank, debug.tag_matches) == (2.5, 1, ("Rathole",))
     assert debug.tag_boost == pytest.approx(0.3 / 61)
     assert (debug.recency_factor, debug.alpha_used) == (1.0, 0.7)
-    alone = fused[1].debug
+    alone = fused[1].debug([])
     assert (alone.tag_rank, alone.tag_score, alone.tag_boost, alone.tag_matches) == (None, None, 0.0, ())
 
 
@@ -115,9 +114,8 @@ def test_fused_parts_add_up_and_fall(by_vector: list[Candidate], by_tag: list[Ca
     scores = [candidate.score for candidate in fused]
     assert scores == sorted(scores, reverse=True)
     for candidate in fused:
-        debug = candidate.debug
-        assert debug.final_score == debug.vector_rrf + debug.tag_boost
-        assert 0 < debug.final_score <= 1 / 61 + 1e-12
+        assert candidate.score == candidate.vector_rrf + candidate.tag_boost
+        assert 0 < candidate.score <= 1 / 61 + 1e-12
 
 
 @given(candidates, alphas)
@@ -209,8 +207,8 @@ def aged(days: float, decay: float, floor: float = 0.0) -> FusedCandidate:
 
 
 def test_recency_decay_basic():
-    assert aged(70, 0.01).debug.recency_factor == pytest.approx(0.5, abs=0.005)
-    assert aged(0, 0.01).debug.recency_factor == 1.0
+    assert aged(70, 0.01).recency_factor == pytest.approx(0.5, abs=0.005)
+    assert aged(0, 0.01).recency_factor == 1.0
 
 
 def test_recency_decay_disabled():
@@ -222,7 +220,7 @@ def test_recency_decay_multiplies_the_score_and_sorts_again():
     old, new = found("old", created_at=0), found("new", created_at=NOW)
     fused = apply_recency_decay(combine_results_rrf([old, new], [], alpha=0.5), 0.01, NOW)
     assert names(fused) == ["new", "old"]
-    debug = fused[1].debug
+    debug = fused[1].debug([])
     assert debug.final_score == pytest.approx((debug.vector_rrf + debug.tag_boost) * debug.recency_factor)
 
 

@@ -81,6 +81,7 @@ async def list_memories(asked: Annotated[ListIn, Query()], service: Service) -> 
 
 @memories.get("/memories/{content_hash}", responses=_problems(404))
 async def get_memory(content_hash: ContentHash, service: Service) -> MemoryOut:
+    """One memory, whole."""
     return MemoryOut.of(await service.get_memory(content_hash))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ..models import Candidate
 from .tag_rank import shared_ranks
@@ -29,21 +29,43 @@ class HybridScoreDebug:
     alpha_used: float
 
 
-@dataclass(frozen=True, slots=True)
-class FusedCandidate:
-    """A memory that at least one signal found, with its fused score."""
+class FusedCandidate(NamedTuple):
+    """A memory that at least one signal found, with its fused score and what that was made of.
+
+    A named tuple and not a dataclass: two thousand are made for a query, and tuples are made three times as fast.
+    """
 
     content_hash: str
     created_at: int
-    debug: HybridScoreDebug
+    score: float
+    vector_rank: int | None
+    vector_score: float | None
+    vector_rrf: float
+    tag_rank: int | None
+    tag_score: float | None
+    tag_boost: float
+    alpha: float
+    recency_factor: float = 1.0
 
-    @property
-    def score(self) -> float:
-        return self.debug.final_score
+    def debug(self, tag_matches: Sequence[str]) -> HybridScoreDebug:
+        """The breakdown; `tag_matches` are the memory's tags that were looked for."""
+        return HybridScoreDebug(
+            vector_score=self.vector_score,
+            vector_rank=self.vector_rank,
+            vector_rrf=self.vector_rrf,
+            tag_score=self.tag_score,
+            tag_rank=self.tag_rank,
+            tag_boost=self.tag_boost,
+            tag_matches=tuple(tag_matches),
+            recency_factor=self.recency_factor,
+            final_score=self.score,
+            alpha_used=self.alpha,
+        )
 
-    def order(self) -> tuple[float, int, str]:
-        """Best first; of equals the newer, then the smaller id."""
-        return (-self.score, -self.created_at, self.content_hash)
+
+def best_first(candidate: FusedCandidate) -> tuple[float, int, str]:
+    """The one sort key: of equals the newer, then the smaller id."""
+    return (-candidate.score, -candidate.created_at, candidate.content_hash)
 
 
 def rrf_score(rank: int, k: int = RRF_K) -> float:
@@ -70,7 +92,7 @@ def combine_results_rrf(
     }
     found = {c.content_hash: c for c in (*vector_votes, *tag_votes)}
     fused = [_fuse(c, vector_rank.get(key), tag_rank.get(key), alpha, k) for key, c in found.items()]
-    return sorted(fused, key=FusedCandidate.order)
+    return sorted(fused, key=best_first)
 
 
 _Vote: TypeAlias = "tuple[int, Candidate] | None"
@@ -82,16 +104,12 @@ def _fuse(found: Candidate, vector: _Vote, tag: _Vote, alpha: float, k: int) -> 
     return FusedCandidate(
         content_hash=found.content_hash,
         created_at=found.created_at,
-        debug=HybridScoreDebug(
-            vector_score=vector[1].raw_score if vector else None,
-            vector_rank=vector[0] if vector else None,
-            vector_rrf=vector_rrf,
-            tag_score=tag[1].raw_score if tag else None,
-            tag_rank=tag[0] if tag else None,
-            tag_boost=tag_boost,
-            tag_matches=tag[1].matched_tags if tag else (),
-            recency_factor=1.0,
-            final_score=vector_rrf + tag_boost,
-            alpha_used=alpha,
-        ),
+        score=vector_rrf + tag_boost,
+        vector_rank=vector[0] if vector else None,
+        vector_score=vector[1].raw_score if vector else None,
+        vector_rrf=vector_rrf,
+        tag_rank=tag[0] if tag else None,
+        tag_score=tag[1].raw_score if tag else None,
+        tag_boost=tag_boost,
+        alpha=alpha,
     )

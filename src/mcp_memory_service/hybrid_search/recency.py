@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ..timestamps import MICROSECONDS_PER_DAY
-from .fusion import FusedCandidate
+from .fusion import FusedCandidate, best_first
 
 
 def recency_factor(created_at: int, now: int, decay: float, floor: float = 0.0) -> float:
@@ -23,6 +22,5 @@ def apply_recency_decay(
     aged: list[FusedCandidate] = []
     for candidate in fused:
         factor = recency_factor(candidate.created_at, now, decay, floor)
-        debug = replace(candidate.debug, recency_factor=factor, final_score=candidate.debug.final_score * factor)
-        aged.append(replace(candidate, debug=debug))
-    return sorted(aged, key=FusedCandidate.order)
+        aged.append(candidate._replace(score=candidate.score * factor, recency_factor=factor))
+    return sorted(aged, key=best_first)

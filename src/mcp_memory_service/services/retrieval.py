@@ -3,12 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..embeddings.base import Embedder
 from ..errors import SearchUnavailable, Unavailable
 from ..hybrid_search import (
     FusedCandidate,
+    HybridScoreDebug,
     RankingPolicy,
     apply_recency_decay,
     combine_results_rrf,
@@ -18,7 +19,7 @@ from ..hybrid_search import (
     strong_matches,
     tag_weights,
 )
-from ..models import Candidate, Memory, MemoryFilter
+from ..models import Candidate, Memory, MemoryFilter, fold_tag
 from ..storage.base import MemoryStorage
 from .results import Hit, Paging, RetrievalResult, SignalRank
 from .tag_cache import KnownTags, TagCache
@@ -93,7 +94,7 @@ class Retrieval:
         ranked = self._rank(by_meaning.candidates, tag_votes, alpha)
         paging = Paging(page=request.page, page_size=request.page_size, total=len(ranked))
         return RetrievalResult(
-            results=await self._hits(request, ranked, paging),
+            results=await self._hits(request, ranked, paging, by_tags.keywords),
             query=request.query,
             paging=paging,
             alpha_used=alpha,
@@ -160,36 +161,33 @@ class Retrieval:
         return apply_recency_decay(fused, self._policy.recency_decay, self._now(), self._policy.recency_floor)
 
     async def _hits(
-        self, request: RetrievalRequest, ranked: Sequence[FusedCandidate], paging: Paging
+        self, request: RetrievalRequest, ranked: Sequence[FusedCandidate], paging: Paging, wanted_tags: Sequence[str]
     ) -> tuple[Hit, ...]:
         page = ranked[paging.offset : paging.offset + paging.page_size]
         if not page:
             return ()
         found = await self._storage.get_many(request.where.namespace, [candidate.content_hash for candidate in page])
-        memories = {memory.content_hash: memory for memory in found}
-        best = ranked[0].score
-        # A memory that was deleted since the signals answered is left out.
-        return tuple(
-            _hit(memories[candidate.content_hash], candidate, best, request.debug)
-            for candidate in page
-            if candidate.content_hash in memories
-        )
+        candidates = {candidate.content_hash: candidate for candidate in page}
+        hits: list[Hit] = []
+        for memory in found:  # one that was deleted since the signals answered is not among them
+            candidate = candidates[memory.content_hash]
+            hit = _hit(memory, candidate, best=ranked[0].score)
+            hits.append(replace(hit, debug=_breakdown(memory, candidate, wanted_tags)) if request.debug else hit)
+        return tuple(hits)
 
 
-def _hit(memory: Memory, candidate: FusedCandidate, best: float, debug: bool) -> Hit:
-    arithmetic = candidate.debug
+def _hit(memory: Memory, candidate: FusedCandidate, best: float) -> Hit:
     provenance: dict[str, SignalRank] = {}
-    if arithmetic.vector_rank is not None and arithmetic.vector_score is not None:
-        provenance["vector"] = SignalRank(arithmetic.vector_rank, arithmetic.vector_score)
-    if arithmetic.tag_rank is not None and arithmetic.tag_score is not None:
-        provenance["tag"] = SignalRank(arithmetic.tag_rank, arithmetic.tag_score)
-    return Hit(
-        memory=memory,
-        score=candidate.score / best,
-        similarity=arithmetic.vector_score,
-        provenance=provenance,
-        debug=arithmetic if debug else None,
-    )
+    if candidate.vector_rank is not None and candidate.vector_score is not None:
+        provenance["vector"] = SignalRank(candidate.vector_rank, candidate.vector_score)
+    if candidate.tag_rank is not None and candidate.tag_score is not None:
+        provenance["tag"] = SignalRank(candidate.tag_rank, candidate.tag_score)
+    return Hit(memory, candidate.score / best, candidate.vector_score, provenance)
+
+
+def _breakdown(memory: Memory, candidate: FusedCandidate, wanted_tags: Sequence[str]) -> HybridScoreDebug:
+    votes = candidate.tag_rank is not None
+    return candidate.debug([tag for tag in memory.tags if votes and fold_tag(tag) in wanted_tags])
 
 
 def _wanted_tags(request: RetrievalRequest, known: KnownTags | None) -> tuple[str, ...]:

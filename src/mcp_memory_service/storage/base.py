@@ -46,7 +46,7 @@ class MemoryStorage(Protocol):
 
     async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
         """Memories that carry any of the weighted tags (folded), by the sum of the weights of the tags they carry,
-        then newest first, at most `limit`. `matched_tags` has the tags as the memory shows them."""
+        then newest first, at most `limit`."""
         ...
 
     async def get_all_tags(self, namespace: str) -> list[TagCount]:

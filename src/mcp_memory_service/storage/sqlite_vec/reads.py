@@ -45,20 +45,18 @@ def tagged(
     matches, values = condition(where)
     # Rounded, so that equal sets of tags stay equal in whatever order they are summed.
     sql = f"""
-        SELECT m.content_hash, m.created_at, round(sum(w.value), 9) AS score,
-            json_group_array(mt.display ORDER BY mt.position)
-        FROM json_each(?) w
-        JOIN tags t ON t.namespace = ? AND t.folded = w.key
-        JOIN memory_tags mt ON mt.tag_id = t.id
-        JOIN memories m ON m.id = mt.memory_id
-        WHERE {matches}
-        GROUP BY m.id ORDER BY score DESC, m.created_at DESC, m.content_hash LIMIT ?
+        SELECT m.content_hash, m.created_at, s.score
+        FROM (
+            SELECT mt.memory_id, round(sum(w.value), 9) AS score
+            FROM json_each(?) w
+            JOIN tags t ON t.namespace = ? AND t.folded = w.key
+            JOIN memory_tags mt ON mt.tag_id = t.id
+            GROUP BY mt.memory_id
+        ) s CROSS JOIN memories m ON m.id = s.memory_id
+        WHERE {matches} ORDER BY s.score DESC, m.created_at DESC, m.content_hash LIMIT ?
     """  # noqa: S608
     rows = connection.execute(sql, (json.dumps(weights), where.namespace, *values, limit))
-    return [
-        Candidate(content_hash, created_at, score, tuple(json.loads(tags)))
-        for content_hash, created_at, score, tags in rows
-    ]
+    return [Candidate(content_hash, created_at, score) for content_hash, created_at, score in rows]
 
 
 def all_tags(connection: apsw.Connection, namespace: str) -> list[TagCount]:
@@ -76,7 +74,7 @@ def many_memories(connection: apsw.Connection, namespace: str, content_hashes: S
     rows = connection.execute(
         f"""
         SELECT {MEMORY_COLUMNS} FROM json_each(?) asked
-        JOIN memories m ON m.namespace = ? AND m.content_hash = asked.value ORDER BY asked.key
+        CROSS JOIN memories m ON m.namespace = ? AND m.content_hash = asked.value ORDER BY asked.key
         """,  # noqa: S608
         (json.dumps(list(content_hashes)), namespace),
     )

@@ -1,0 +1,135 @@
+"""The documents tell the truth: commands run, generated files are current, links lead somewhere."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from tests.integration.conftest import COMMAND, server_process
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def generated_files() -> dict[str, str]:
+    spec = util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    generate: Callable[[], dict[str, str]] = module.generated_files
+    return generate()
+
+
+def test_generated_files_are_current():
+    for name, text in generated_files().items():
+        assert (ROOT / name).read_text(encoding="utf-8") == text, f"{name} is stale: run `make docs`"
+
+
+def test_the_two_commands_are_in_the_first_screen_and_in_the_makefile():
+    first_screen = README.splitlines()[:25]
+    for target in ("run", "test"):
+        assert any(line.startswith(f"make {target}") for line in first_screen)
+        subprocess.run(["make", "--dry-run", target], cwd=ROOT, check=True, capture_output=True)
+    assert len(README.splitlines()) < 150
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_the_commands_of_the_readme_run(tmp_path: Path):
+    commands = [block for block in blocks("bash") if not block.startswith("make ")]
+    assert len(commands) == 2
+    with server_process(tmp_path) as server:
+        curl, cli = commands
+        script = curl.replace("http://127.0.0.1:8000", server.url).replace("curl -s", "curl -sf")
+        stored, found = (json.loads(answer) for answer in _run(script, tmp_path).replace("}{", "}\n{").splitlines())
+        assert stored["created"] is True
+        assert found["results"][0]["memory"]["content_hash"] == stored["content_hash"]
+        output = _run(cli.replace(".venv/bin/mcp-memory", COMMAND), tmp_path)
+    assert "Stored: " in output
+    assert "Deploys go out on Tuesdays" in output
+    assert "Rathole" in output
+
+
+def _run(script: str, folder: Path) -> str:
+    environment = {**os.environ, "MCP_MEMORY_SQLITE_PATH": str(folder / "server.db")}
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+async def test_the_mcp_configurations_of_the_readme_work(tmp_path: Path):
+    stdio, http = (json.loads(block)["mcpServers"]["memory"] for block in blocks("json"))
+    assert Path(stdio["command"]).name == Path(COMMAND).name
+    environment = {**os.environ, "MCP_MEMORY_SQLITE_PATH": str(tmp_path / "stdio.db")}
+    await _lists_tools(stdio_client(StdioServerParameters(command=COMMAND, args=stdio["args"], env=environment)))
+    with server_process(tmp_path) as server:
+        await _lists_tools(http["url"].replace("http://127.0.0.1:8000", server.url))
+
+
+async def _lists_tools(target: Any) -> None:
+    async with Client(target) as client:
+        for tool in (await client.list_tools()).tools:
+            assert f"`{tool.name}`" in README
+
+
+@pytest.mark.parametrize(
+    "document", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/**/*.md")), ids=lambda p: p.name
+)
+def test_relative_links_lead_somewhere(document: Path):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text()):
+        assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_every_setting_of_compose_is_one_of_ours():
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    documented = (ROOT / ".env.example").read_text()
+    assert set(compose["services"]) == {"memory", "qdrant"}
+    for variable in compose["services"]["memory"]["environment"]:
+        assert f"#{variable}=" in documented
+    for variable in re.findall(r"(MCP_MEMORY_\w+)=", (ROOT / "Dockerfile").read_text()):
+        assert f"#{variable}=" in documented
+
+
+def test_the_lock_names_no_index_and_pins_by_hash():
+    for lock in sorted((ROOT / "requirements").glob("*.lock")):
+        text = lock.read_text()
+        assert "://" not in text
+        assert text.count("--hash=sha256:") > text.count("==")
+
+
+def test_the_bench_runs(tmp_path: Path):
+    figures = tmp_path / "figures.json"
+    command = [
+        sys.executable,
+        str(ROOT / "bench" / "retrieve.py"),
+        "--memories",
+        "60",
+        "--queries",
+        "5",
+        "--json",
+        str(figures),
+    ]
+    subprocess.run(command, check=True, capture_output=True, timeout=100)
+    report = json.loads(figures.read_text())
+    assert report["memories"] == 60
+    assert report["hybrid"]["p95_ms"] > 0
