@@ -1,7 +1,8 @@
 """The composition root: the one place that knows which backends are in use."""
 
+import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from .config import EmbeddingSettings, Settings
 from .embeddings.base import Embedder
@@ -10,22 +11,31 @@ from .storage.sqlite_vec import SqliteVecStorage
 
 
 @asynccontextmanager
-async def open_service(settings: Settings) -> AsyncGenerator[MemoryService, None]:
-    """A live service, closed with everything it opened when the block ends."""
-    embedder = _embedder(settings.embedding)
-    try:
+async def open_service(settings: Settings, *, warm_up: bool = False) -> AsyncGenerator[MemoryService, None]:
+    """A live service, closed with everything it opened when the block ends.
+
+    `warm_up` loads the embedding model in the background, for processes that stay.
+    """
+    async with AsyncExitStack() as opened:
+        embedder = _embedder(settings.embedding)
+        opened.push_async_callback(embedder.close)
         storage = await SqliteVecStorage.open(settings.sqlite_path, embedder.model_id, embedder.dimension)
-        try:
-            yield MemoryService(
-                storage,
-                embedder,
-                policy=settings.hybrid.policy(),
-                limits=ServiceLimits(max_content_chars=settings.max_content_chars),
-            )
-        finally:
-            await storage.close()
-    finally:
-        await embedder.close()
+        opened.push_async_callback(storage.close)
+        service = MemoryService(
+            storage,
+            embedder,
+            policy=settings.hybrid.policy(),
+            limits=ServiceLimits(max_content_chars=settings.max_content_chars),
+        )
+        if warm_up:
+            warming = asyncio.create_task(service.warm_up())
+            opened.push_async_callback(_ended, warming)
+        yield service
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait({task})
 
 
 def _embedder(settings: EmbeddingSettings) -> Embedder:

@@ -167,14 +167,14 @@ class Settings(BaseSettings):
             raise ValueError(f"must have at least {MIN_API_KEY_CHARS} ASCII characters")
         return key
 
-    @model_validator(mode="after")
-    def _open_address_needs_key(self) -> "Settings":
-        if self.api_key is None and not is_loopback(self.http_host):
-            raise ValueError(
-                f"{ENV_PREFIX}HTTP_HOST={self.http_host} can be reached by other machines: set {ENV_PREFIX}API_KEY"
-                " (or serve on 127.0.0.1)"
-            )
-        return self
+
+def require_key_for_open_address(settings: Settings) -> None:
+    """For who is about to listen: other machines may only reach a service that asks for a key."""
+    if settings.api_key is None and not is_loopback(settings.http_host):
+        raise ConfigurationError(
+            f"{ENV_PREFIX}HTTP_HOST={settings.http_host} can be reached by other machines: set {ENV_PREFIX}API_KEY"
+            " (or serve on 127.0.0.1)."
+        )
 
 
 def is_loopback(host: str) -> bool:

@@ -64,16 +64,19 @@ def test_bad_calls_say_why_and_exit_with_a_code(run_cli: Run, arguments: tuple[s
     assert "Traceback" not in done.err
 
 
-@pytest.mark.parametrize("command", ["serve", "mcp", "stats"])
 @pytest.mark.parametrize(
-    ("variable", "value", "complaint"),
+    ("command", "variable", "value", "complaint"),
     [
-        (
-            "MCP_MEMORY_HYBRID_ALPHA",
-            "1.5",
-            "MCP_MEMORY_HYBRID_ALPHA: Input should be less than or equal to 1 (allowed: 0 to 1)",
+        *(
+            (
+                command,
+                "MCP_MEMORY_HYBRID_ALPHA",
+                "1.5",
+                "MCP_MEMORY_HYBRID_ALPHA: Input should be less than or equal to 1",
+            )
+            for command in ("serve", "mcp", "stats")
         ),
-        ("MCP_MEMORY_HTTP_HOST", "0.0.0.0", "set MCP_MEMORY_API_KEY"),  # noqa: S104
+        ("serve", "MCP_MEMORY_HTTP_HOST", "0.0.0.0", "set MCP_MEMORY_API_KEY"),  # noqa: S104
     ],
 )
 def test_a_bad_setting_stops_the_start_with_one_line(

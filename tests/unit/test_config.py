@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory_service.config import Settings, is_loopback, load_settings, unknown_variables
+from mcp_memory_service.config import (
+    Settings,
+    is_loopback,
+    load_settings,
+    require_key_for_open_address,
+    unknown_variables,
+)
 from mcp_memory_service.errors import ConfigurationError
 from mcp_memory_service.hybrid_search import RankingPolicy
 
@@ -44,8 +50,6 @@ def test_the_environment_beats_dotenv_and_flags_beat_both(monkeypatch: pytest.Mo
         ("HTTP_PORT", "70000", "MCP_MEMORY_HTTP_PORT: .*allowed: 0 to 65535"),
         ("LOG_LEVEL", "LOUD", "MCP_MEMORY_LOG_LEVEL: .*one of DEBUG, INFO, WARNING, ERROR"),
         ("STORAGE_BACKEND", "floppy", "MCP_MEMORY_STORAGE_BACKEND: .*one of sqlite_vec"),
-        ("HTTP_HOST", "0.0.0.0", "set MCP_MEMORY_API_KEY"),  # noqa: S104
-        ("HTTP_HOST", "memory.example", "set MCP_MEMORY_API_KEY"),
         ("API_KEY", "short", "MCP_MEMORY_API_KEY: must have at least 16"),
         ("API_KEY", "ключ" * 8, "MCP_MEMORY_API_KEY: must have at least 16 ASCII"),
         ("EMBEDDING_BACKEND", "http", "needs MCP_MEMORY_EMBEDDING_URL and MCP_MEMORY_EMBEDDING_MODEL"),
@@ -70,9 +74,12 @@ def test_empty_values_count_as_unset(monkeypatch: pytest.MonkeyPatch):
     assert (settings.hybrid.hybrid_alpha, settings.api_key) == (None, None)
 
 
-def test_an_open_address_is_served_with_a_key():
-    settings = load_settings({"http_host": "0.0.0.0", "api_key": KEY})  # noqa: S104
-    assert settings.api_key is not None
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "memory.example"])  # noqa: S104
+def test_an_open_address_is_served_with_a_key_only(host: str):
+    with pytest.raises(ConfigurationError, match="set MCP_MEMORY_API_KEY"):
+        require_key_for_open_address(load_settings({"http_host": host}))
+    settings = load_settings({"http_host": host, "api_key": KEY})
+    require_key_for_open_address(settings)
     assert KEY not in repr(settings)
 
 

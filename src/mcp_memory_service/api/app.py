@@ -1,6 +1,5 @@
 """The ASGI app: REST routes, MCP at /mcp, one service for both."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -49,12 +48,9 @@ def create_app(settings: Settings) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI, settings: Settings, mcp: McpEndpoint) -> AsyncGenerator[None, None]:
-    async with open_service(settings) as service, mcp.open(service):
+    async with open_service(settings, warm_up=True) as service, mcp.open(service):
         app.state.service = service
-        warming = asyncio.create_task(service.warm_up())
         yield
-        warming.cancel()
-        await asyncio.gather(warming, return_exceptions=True)
 
 
 def _access_rules(settings: Settings) -> AccessRules:

@@ -67,7 +67,7 @@ async def store_batch(body: BatchIn, service: Service) -> BatchOut:
     return BatchOut(results=[StoredOut.of(outcome) for outcome in outcomes])
 
 
-@memories.post("/memories/retrieve", responses=_problems(), response_model_exclude_unset=True)
+@memories.post("/memories/retrieve", responses=_problems())
 async def retrieve_memories(body: RetrieveIn, service: Service) -> RetrieveOut:
     """Find the memories that matter for a query, best first, and see which signals found them."""
     return await body.search_in(service)

@@ -8,14 +8,18 @@ from typing import Any
 
 import uvicorn
 
-from ..config import Settings, load_settings, unknown_variables
+from ..config import Settings, load_settings, require_key_for_open_address, unknown_variables
 from ..errors import ConfigurationError
+
+# Accepted requests get this long to finish; an open MCP event stream would otherwise keep the process for ever.
+SHUTDOWN_SECONDS = 10
 
 logger = logging.getLogger("mcp_memory_service")
 
 
 def serve_http(flags: dict[str, Any]) -> None:
     settings = load_settings(flags)
+    require_key_for_open_address(settings)
     _log_to_stderr(settings)
     from ..api import create_app
 
@@ -25,8 +29,14 @@ def serve_http(flags: dict[str, Any]) -> None:
     logger.info(
         "Serving REST on http://%s and MCP on http://%s/mcp, memories in %s", address, address, settings.sqlite_path
     )
-    # Requests are counted by /metrics; an access log would repeat tags and search words from the query string.
-    config = uvicorn.Config(create_app(settings), log_config=None, access_log=False, ws="none", server_header=False)
+    config = uvicorn.Config(
+        create_app(settings),
+        log_config=None,
+        access_log=False,  # it would repeat tags and search words from query strings; /metrics counts requests
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+    )
     uvicorn.Server(config).run(sockets=[listener])
 
 
@@ -40,11 +50,8 @@ async def _stdio(settings: Settings) -> None:
     from ..bootstrap import open_service
     from ..mcp_server import build_mcp_server
 
-    async with open_service(settings) as service:
-        warming = asyncio.create_task(service.warm_up())
+    async with open_service(settings, warm_up=True) as service:
         await build_mcp_server(service, settings.mcp_response_chars).run_stdio_async()
-        warming.cancel()
-        await asyncio.gather(warming, return_exceptions=True)
 
 
 def _listen(host: str, port: int) -> socket.socket:
