@@ -77,8 +77,10 @@ def rest_reference(openapi: dict[str, Any]) -> str:
 
 
 def _default(field: FieldInfo) -> str:
-    default = field.get_default(call_default_factory=False)
-    return "" if default is None or default == () else str(default)
+    default: Any = field.get_default(call_default_factory=False)
+    if field.annotation == tuple[str, ...]:
+        return ",".join(default)
+    return "" if default is None else str(default)
 
 
 def _allowed(field: FieldInfo) -> str | None:

@@ -8,6 +8,7 @@ import pytest
 from tests.fakes import LoadedEmbedder, WordEmbedder
 
 from mcp_memory_service.embeddings.local_onnx import MiniLM
+from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
@@ -34,7 +35,9 @@ def real_embedder(minilm: MiniLM) -> LoadedEmbedder:
 
 @pytest.fixture
 async def storage(tmp_path: Path) -> AsyncGenerator[SqliteVecStorage, None]:
-    opened = await SqliteVecStorage.open(tmp_path / "memories.db", WordEmbedder.model_id, WordEmbedder.dimension)
+    opened = await SqliteVecStorage.open(
+        tmp_path / "memories.db", WordEmbedder.model_id, WordEmbedder.dimension, indexed_text
+    )
     yield opened
     await opened.close()
 

@@ -8,7 +8,7 @@ import numpy as np
 from mcp_memory_service.embeddings.local_onnx import DIMENSION, MODEL_ID, MiniLM
 from mcp_memory_service.errors import EmbedderUnavailable, StorageUnavailable
 from mcp_memory_service.hybrid_search.words import split_words
-from mcp_memory_service.models import Candidate, MemoryFilter, TagCount, Vector
+from mcp_memory_service.models import Candidate, MemoryFilter, QueryTerms, TagCount, Vector
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 
@@ -66,7 +66,7 @@ class PartlyBrokenStorage(SqliteVecStorage):
     """The same store once more, with the named methods raising StorageUnavailable."""
 
     def __init__(self, storage: SqliteVecStorage, *broken: str) -> None:
-        super().__init__(storage._threads, storage._model_id)
+        super().__init__(storage._threads, storage._model_id, storage._analyze)
         self._broken = frozenset(broken)
 
     def _check(self, name: str) -> None:
@@ -80,6 +80,10 @@ class PartlyBrokenStorage(SqliteVecStorage):
     async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
         self._check("search_by_tag")
         return await super().search_by_tag(weights, limit, where)
+
+    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
+        self._check("search_by_text")
+        return await super().search_by_text(terms, limit, where)
 
     async def get_all_tags(self, namespace: str) -> list[TagCount]:
         self._check("get_all_tags")

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from .config import EmbeddingSettings, Settings
 from .embeddings.base import Embedder
+from .hybrid_search import indexed_text
 from .services import MemoryService, ServiceLimits
 from .storage.sqlite_vec import SqliteVecStorage
 
@@ -19,7 +20,7 @@ async def open_service(settings: Settings, *, warm_up: bool = False) -> AsyncGen
     async with AsyncExitStack() as opened:
         embedder = _embedder(settings.embedding)
         opened.push_async_callback(embedder.close)
-        storage = await SqliteVecStorage.open(settings.sqlite_path, embedder.model_id, embedder.dimension)
+        storage = await SqliteVecStorage.open(settings.sqlite_path, embedder.model_id, embedder.dimension, indexed_text)
         opened.push_async_callback(storage.close)
         service = MemoryService(
             storage,

@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from .errors import ConfigurationError
+from .hybrid_search.fusion import FusionMethod
 from .hybrid_search.policy import RankingPolicy
 
 ENV_PREFIX = "MCP_MEMORY_"
@@ -63,6 +64,15 @@ class HybridSearchSettings(BaseSettings):
         default=_RANKING.adaptive_threshold_large,
         ge=0,
         description="From this many memories on alpha is 0.8; between the two it is 0.7",
+    )
+    tag_weight: float = Field(
+        default=_RANKING.tag_weight, ge=0.0, le=10.0, description="Weight of the tag signal, times (1 - alpha)"
+    )
+    keyword_weight: float = Field(
+        default=_RANKING.keyword_weight, ge=0.0, le=10.0, description="Weight of the keyword signal, times (1 - alpha)"
+    )
+    fusion: FusionMethod = Field(
+        default=_RANKING.fusion, description="rrf = by ranks (Reciprocal Rank Fusion), score = by min-max scaled scores"
     )
     rrf_k: int = Field(default=_RANKING.rrf_k, ge=1, description="Smoothing constant of Reciprocal Rank Fusion")
     ranking_window: int = Field(
@@ -142,6 +152,11 @@ class Settings(BaseSettings):
     mcp_response_chars: int = Field(
         default=20_000, ge=1_000, le=1_000_000, description="Longest answer of one MCP tool call, in characters"
     )
+    mcp_toolsets: CommaSeparated = Field(
+        default=("core", "search"),
+        description="MCP tools to offer, comma-separated: core (store, retrieve, list, get, update, delete, stats),"
+        " search (hybrid_search, semantic_search, keyword_search)",
+    )
     hybrid: HybridSearchSettings = Field(default_factory=HybridSearchSettings)
     embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
 
@@ -155,10 +170,17 @@ class Settings(BaseSettings):
     def _level_in_any_case(cls, level: object) -> object:
         return level.upper() if isinstance(level, str) else level
 
-    @field_validator("allowed_hosts", "allowed_origins", mode="before")
+    @field_validator("allowed_hosts", "allowed_origins", "mcp_toolsets", mode="before")
     @classmethod
     def _split_at_commas(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("mcp_toolsets")
+    @classmethod
+    def _toolsets_exist(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if not names or set(names) - {"core", "search"}:
+            raise ValueError("must name core, search or both")
+        return names
 
     @field_validator("api_key")
     @classmethod

@@ -14,6 +14,7 @@ Vector: TypeAlias = NDArray[np.float32]
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 Metadata: TypeAlias = Mapping[str, JsonValue]
 TagMatch: TypeAlias = Literal["any", "all"]
+SearchMode: TypeAlias = Literal["hybrid", "semantic", "keyword"]
 
 DEFAULT_NAMESPACE = "default"
 
@@ -116,6 +117,30 @@ class Candidate:
     created_at: int
     raw_score: float
     """The signal's own measure: cosine similarity for vectors, summed tag weight for tags."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedText:
+    """What a full-text index holds of a memory, each as words divided by spaces."""
+
+    headings: str
+    words: str
+    """Stemmed words in order; runs of unspaced scripts as overlapping pairs of characters."""
+    names: str
+    """Compound names as they are written but for case; single characters of unspaced scripts."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerms:
+    """A query as alternatives: what matches any of them is found, and ranked by how many and how rare."""
+
+    words: tuple[str, ...]
+    names: tuple[str, ...]
+    phrases: tuple[tuple[str, ...], ...] = ()
+    """Quoted parts, each a sequence of words that must stand together."""
+
+    def __bool__(self) -> bool:
+        return bool(self.words or self.names or self.phrases)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,28 @@
 """The shapes on the wire, shared by REST, MCP and the command line's `--json`."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
-from .hybrid_search import HybridScoreDebug
-from .models import Keep, Memory, MemoryDraft, MemoryPatch, StoreOutcome, StoreStats, TagCount, TagMatch
-from .services import Hit, MemoryListing, MemoryService, Paging, RetrievalResult
+from .hybrid_search import KEYWORD, TAG, VECTOR, FusionMethod, HybridScoreDebug, Vote
+from .models import (
+    Keep,
+    Memory,
+    MemoryDraft,
+    MemoryPatch,
+    SearchMode,
+    StoreOutcome,
+    StoreStats,
+    TagCount,
+    TagMatch,
+)
+from .services import Explanation, Hit, MemoryListing, MemoryService, Paging, RetrievalResult, SearchOptions
 from .services.checks import MAX_BATCH, MAX_PAGE, MAX_PAGE_SIZE
 from .timestamps import from_microseconds, to_microseconds
+
+AHEAD_CHARS = 200
 
 
 def _only_iso_text(value: object) -> object:
@@ -135,7 +148,46 @@ class ListIn(FilterIn):
         return ListOut.of(listing)
 
 
-class RetrieveIn(FilterIn):
+class SearchIn(FilterIn):
+    """What a search and its explanation are asked."""
+
+    query: str = Field(description='What to look for, in any words; "quoted words" must stand together')
+    mode: SearchMode = Field(
+        default="hybrid", description="hybrid = all signals, semantic = by meaning only, keyword = by words only"
+    )
+    tags: list[str] | None = Field(
+        default=None,
+        description="Only memories with these tags, which then also rank them; [] ignores tags; left out, the tags"
+        " that the query names are found by themselves",
+    )
+    min_similarity: float | None = Field(
+        default=None, ge=-1, le=1, description="Least cosine similarity of vector hits; other hits stay"
+    )
+    vector_threshold: float | None = Field(default=None, ge=-1, le=1, description="Another name of min_similarity")
+    alpha: float | None = Field(
+        default=None, ge=0, le=1, description="Weight of the vector signal for this search, in place of the setting"
+    )
+    fts_weight: float | None = Field(
+        default=None, ge=0, le=1, description="Weight of words and tags; with vector_weight another way to give alpha"
+    )
+    vector_weight: float | None = Field(default=None, ge=0, le=1, description="Weight of meaning; see fts_weight")
+
+    def least_similarity(self) -> float | None:
+        return self.vector_threshold if self.min_similarity is None else self.min_similarity
+
+    def options(self) -> SearchOptions:
+        return SearchOptions(
+            tag_match=self.tag_match,
+            after=microseconds(self.after),
+            before=microseconds(self.before),
+            mode=self.mode,
+            alpha=self.alpha,
+            fts_weight=self.fts_weight,
+            vector_weight=self.vector_weight,
+        )
+
+
+class RetrieveIn(SearchIn):
     """A search."""
 
     model_config = ConfigDict(
@@ -144,35 +196,39 @@ class RetrieveIn(FilterIn):
         }
     )
 
-    query: str = Field(description="What to look for, in any words")
-    tags: list[str] | None = Field(
-        default=None,
-        description="Only memories with these tags, which then also rank them; [] ignores tags; left out, the tags"
-        " that the query names are found by themselves",
-    )
-    min_similarity: float | None = Field(
-        default=None, ge=-1, le=1, description="Least cosine similarity of vector hits; tag hits stay"
-    )
-    alpha: float | None = Field(
-        default=None, ge=0, le=1, description="Weight of the vector signal for this search, in place of the setting"
-    )
     debug: bool = Field(default=False, description="Add the arithmetic of each score")
 
     async def search_in(self, service: MemoryService) -> "RetrieveOut":
+        options = self.options()
+        options["debug"] = self.debug
         found = await service.retrieve_memories(
+            self.query, self.page, self.page_size, self.tags, self.memory_type, self.least_similarity(), **options
+        )
+        return RetrieveOut.of(found)
+
+
+class ExplainIn(SearchIn):
+    """A search, and the memory to follow through it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"query": "rathole project codebase architecture", "content_hash": "9f86d081884c7d65..."}]
+        }
+    )
+
+    content_hash: str = Field(description="The memory to explain, returned by the search or not")
+
+    async def explain_in(self, service: MemoryService) -> "ExplainOut":
+        explained = await service.explain(
             self.query,
-            self.page,
+            self.content_hash,
             self.page_size,
             self.tags,
             self.memory_type,
-            self.min_similarity,
-            tag_match=self.tag_match,
-            after=microseconds(self.after),
-            before=microseconds(self.before),
-            alpha=self.alpha,
-            debug=self.debug,
+            self.least_similarity(),
+            **self.options(),
         )
-        return RetrieveOut.of(found)
+        return ExplainOut.of(explained)
 
 
 class MemoryOut(BaseModel):
@@ -220,12 +276,12 @@ class BatchOut(BaseModel):
 
 
 class SignalOut(BaseModel):
-    rank: int = Field(description="Place in this signal, from 1; equal tag matches share the last place of their group")
-    score: float = Field(description="Cosine similarity for vectors, summed tag weight for tags")
+    rank: int = Field(description="Place in this signal, from 1; equal matches share the last place of their group")
+    score: float = Field(description="Cosine similarity for vectors, BM25 for keywords, summed tag weight for tags")
 
 
 class DebugOut(BaseModel):
-    """The arithmetic of a score: final_score = (vector_rrf + tag_boost) * recency_factor."""
+    """The arithmetic of a score: final_score = (vector_rrf + tag_boost + keyword_rrf) * recency_factor."""
 
     vector_score: float | None
     vector_rank: int | None
@@ -234,9 +290,13 @@ class DebugOut(BaseModel):
     tag_rank: int | None
     tag_boost: float
     tag_matches: list[str]
+    keyword_score: float | None
+    keyword_rank: int | None
+    keyword_rrf: float
     recency_factor: float
     final_score: float
     alpha_used: float
+    fusion: FusionMethod
 
     @classmethod
     def of(cls, debug: HybridScoreDebug) -> "DebugOut":
@@ -249,6 +309,7 @@ class RankedOut(BaseModel):
     score: float = Field(description="0 to 1, the best of the whole search is 1; for ordering, not for thresholds")
     similarity: float | None = Field(description="Cosine similarity; null if the vector signal did not find it")
     provenance: dict[str, SignalOut] = Field(description="Which signals found it, and where they placed it")
+    snippet: str | None = Field(description="Where words of the query stand in the content, marked with **")
     debug: DebugOut | None = Field(default=None, description="Only when asked for")
 
 
@@ -264,6 +325,7 @@ class HitOut(RankedOut):
             provenance={
                 signal: SignalOut(rank=placed.rank, score=placed.raw_score) for signal, placed in hit.provenance.items()
             },
+            snippet=hit.snippet,
             debug=DebugOut.of(hit.debug) if hit.debug else None,
         )
 
@@ -280,7 +342,7 @@ class SearchOut(PagedOut):
     """A search, apart from its results."""
 
     query: str
-    mode: str
+    mode: SearchMode
     alpha_used: float
     keywords: list[str] = Field(description="The tags, without case, that the tag signal looked for")
     degraded: list[str] = Field(description="What could not be asked; empty when all is well")
@@ -302,6 +364,77 @@ class RetrieveOut(SearchOut):
             degraded=list(found.degraded),
             took_ms=found.took_ms,
         )
+
+
+class VoteOut(SignalOut):
+    contribution: float = Field(description="To the fused score, before recency")
+
+
+class AheadOut(BaseModel):
+    content_hash: str
+    rank: int
+    content: str = Field(description="Its beginning")
+    signals: dict[str, VoteOut]
+
+
+class ExplainOut(BaseModel):
+    """Why a memory is where it is."""
+
+    content_hash: str
+    query: str
+    mode: SearchMode
+    summary: str = Field(description="The whole in one sentence")
+    rank: int | None = Field(description="Its place in the answer; null if it is not in it")
+    page: int | None
+    total: int
+    filtered_by: list[str] = Field(description="The filters that leave it out")
+    signals: dict[str, VoteOut] = Field(description="What each signal that found it says of it, among all memories")
+    signals_without_it: list[str] = Field(description="Signals that did not find it at all")
+    recency_factor: float
+    final_score: float
+    alpha_used: float
+    outranked_by: list[AheadOut] = Field(description="The first of those before it")
+    alpha_for_first_page: float | None = Field(
+        description="The nearest alpha that would put it on the first page; null if it is there or none would"
+    )
+    degraded: list[str]
+
+    @classmethod
+    def of(cls, explained: Explanation) -> "ExplainOut":
+        request = explained.request
+        return cls(
+            content_hash=explained.memory.content_hash,
+            query=request.query,
+            mode=request.mode,
+            summary=explained.summary,
+            rank=explained.rank,
+            page=None if explained.rank is None else -(-explained.rank // request.page_size),
+            total=explained.total,
+            filtered_by=list(explained.filtered_by),
+            signals=_votes(explained.signals),
+            signals_without_it=[name for name in (VECTOR, KEYWORD, TAG) if name not in explained.signals],
+            recency_factor=explained.recency_factor,
+            final_score=explained.final_score,
+            alpha_used=explained.alpha_used,
+            outranked_by=[
+                AheadOut(
+                    content_hash=ahead.memory.content_hash,
+                    rank=ahead.rank,
+                    content=ahead.memory.content[:AHEAD_CHARS],
+                    signals=_votes(ahead.votes),
+                )
+                for ahead in explained.outranked_by
+            ],
+            alpha_for_first_page=explained.alpha_for_first_page,
+            degraded=list(explained.degraded),
+        )
+
+
+def _votes(votes: Mapping[str, Vote]) -> dict[str, VoteOut]:
+    return {
+        name: VoteOut(rank=vote.rank, score=vote.raw_score, contribution=vote.contribution)
+        for name, vote in votes.items()
+    }
 
 
 class ListOut(PagedOut):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.storage.base import MemoryStorage
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
@@ -15,7 +16,7 @@ Opener = Callable[[Path], Awaitable[MemoryStorage]]
 
 
 async def open_sqlite(folder: Path) -> MemoryStorage:
-    return await SqliteVecStorage.open(folder / "store.db", MODEL_ID, DIMENSION)
+    return await SqliteVecStorage.open(folder / "store.db", MODEL_ID, DIMENSION, indexed_text)
 
 
 BACKENDS: dict[str, Opener] = {

@@ -19,7 +19,7 @@ def test_store_search_list_stats_delete(run_cli: Run):
     assert run_cli("store", "Rathole uses port 2333").out.startswith("Already known")
     found = run_cli("search", "which port does rathole use", "--debug")
     assert "Rathole uses port 2333" in found.out
-    assert "vector #1, tag #1" in found.out
+    assert "vector #1, keyword #1, tag #1" in found.out
     assert "x recency" in found.out
     listed = json.loads(run_cli("list", "--tag", "RATHOLE", "--json").out)
     assert (listed["total"], listed["memories"][0]["metadata"]) == (1, {"p": 1})

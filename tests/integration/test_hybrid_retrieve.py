@@ -7,8 +7,8 @@ from tests.fakes import BrokenEmbedder, PartlyBrokenStorage, WordEmbedder
 
 from mcp_memory_service.errors import EmbedderUnavailable, InvalidInput, MemoryNotFound, SearchUnavailable
 from mcp_memory_service.hybrid_search import RankingPolicy
-from mcp_memory_service.models import MemoryDraft, MemoryPatch, TagCount, content_hash
-from mcp_memory_service.services import MemoryService, RetrievalResult, ServiceLimits, retrieval
+from mcp_memory_service.models import MemoryDraft, MemoryFilter, MemoryPatch, TagCount, content_hash
+from mcp_memory_service.services import MemoryService, RetrievalResult, ServiceLimits, signals
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 from mcp_memory_service.timestamps import MICROSECONDS_PER_DAY
 
@@ -30,12 +30,13 @@ async def store_notes(service: MemoryService, count: int = 25) -> None:
 
 async def test_hybrid_enabled_by_default(service: MemoryService):
     await service.store_memory(MemoryDraft("tunnel setup on the server", tags=("rathole",)))
-    await service.store_memory(MemoryDraft("rathole words without the tag"))
-    found = await service.retrieve_memories("rathole words")
+    await service.store_memory(MemoryDraft("an overview of the project"))
+    found = await service.retrieve_memories("rathole server")
     assert found.mode == "hybrid"
     assert found.keywords == ("rathole",)
     assert contents(found)[0] == "tunnel setup on the server"
-    assert set(found.results[0].provenance) == {"vector", "tag"}
+    assert set(found.results[0].provenance) == {"vector", "tag", "keyword"}
+    assert found.results[0].snippet == "tunnel setup on the **server**"
 
 
 async def test_opt_out_pure_vector(storage: SqliteVecStorage):
@@ -45,7 +46,7 @@ async def test_opt_out_pure_vector(storage: SqliteVecStorage):
     await service.store_memory(MemoryDraft("topic 3 and nothing else", created_at=old))
     found = await service.retrieve_memories("note about topic 3", page_size=100)
     (vector,) = await WordEmbedder().embed(["note about topic 3"])
-    expected = await storage.retrieve(vector, 100, retrieval.MemoryFilter())
+    expected = await storage.retrieve(vector, 100, MemoryFilter())
     assert [hit.memory.content_hash for hit in found.results] == [c.content_hash for c in expected]
     assert [hit.similarity for hit in found.results] == [c.raw_score for c in expected]
     assert found.alpha_used == 1.0
@@ -124,9 +125,9 @@ async def test_with_floor_0_recency_is_plain_decay(storage: SqliteVecStorage):
     service = MemoryService(storage, WordEmbedder(), RankingPolicy(recency_floor=0.0), now=lambda: NOW)
     await service.store_memory(MemoryDraft("exact words", created_at=NOW - 70 * MICROSECONDS_PER_DAY))
     await service.store_memory(MemoryDraft("other text"))
-    found = await service.retrieve_memories("exact words", debug=True)
-    assert contents(found) == ["other text", "exact words"]
-    debug = found.results[1].debug
+    found = await service.retrieve_memories("exact meaning", debug=True)
+    assert set(contents(found)) == {"other text", "exact words"}
+    debug = next(hit.debug for hit in found.results if hit.memory.content == "exact words")
     assert debug is not None
     assert debug.recency_factor == pytest.approx(0.4966, abs=1e-3)
 
@@ -139,7 +140,8 @@ async def test_debug_parts_add_up(service: MemoryService):
     for hit in found.results:
         debug = hit.debug
         assert debug is not None
-        assert debug.final_score == pytest.approx((debug.vector_rrf + debug.tag_boost) * debug.recency_factor)
+        parts = debug.vector_rrf + debug.tag_boost + debug.keyword_rrf
+        assert debug.final_score == pytest.approx(parts * debug.recency_factor)
         assert hit.score == pytest.approx(debug.final_score / best.final_score)
         assert debug.alpha_used == found.alpha_used
     assert all(hit.debug is None for hit in (await service.retrieve_memories("note")).results)
@@ -223,7 +225,7 @@ async def test_tag_search_down_leaves_the_vector_signal(storage: SqliteVecStorag
     found = await service.retrieve_memories("topic 3 note")
     assert found.degraded == ("tag_search_unavailable",)
     assert len(found.results) == 10
-    assert all(set(hit.provenance) == {"vector"} for hit in found.results)
+    assert all("tag" not in hit.provenance for hit in found.results)
 
 
 async def test_tag_list_down_uses_the_words_as_they_are(storage: SqliteVecStorage):
@@ -243,7 +245,7 @@ async def test_a_tag_list_that_takes_too_long_counts_as_down(
             raise AssertionError
 
     await store_notes(MemoryService(storage, WordEmbedder()))
-    monkeypatch.setattr(retrieval, "TAG_LIST_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(signals, "TAG_LIST_TIMEOUT_SECONDS", 0.01)
     found = await MemoryService(Stuck(storage), WordEmbedder()).retrieve_memories("the note")
     assert found.degraded == ("tag_list_unavailable",)
 
@@ -256,34 +258,44 @@ async def test_corpus_size_unknown_means_balanced_alpha(storage: SqliteVecStorag
     assert (found.degraded, found.alpha_used) == (("corpus_size_unavailable",), 0.5)
 
 
-async def test_embedder_down_leaves_the_tag_signal(storage: SqliteVecStorage):
+async def test_keyword_search_down_leaves_the_others(storage: SqliteVecStorage):
+    service = await degraded_service(storage, "search_by_text")
+    found = await service.retrieve_memories("topic 3 note")
+    assert found.degraded == ("keyword_search_unavailable",)
+    assert set(found.results[0].provenance) == {"vector", "tag"}
+
+
+async def test_embedder_down_leaves_tags_and_keywords(storage: SqliteVecStorage):
     await store_notes(MemoryService(storage, WordEmbedder()))
     found = await MemoryService(storage, BrokenEmbedder()).retrieve_memories("topic 3")
     assert found.degraded == ("embedder_unavailable",)
-    assert found.paging.total == 5
-    assert all(set(hit.provenance) == {"tag"} for hit in found.results)
+    assert {hit.memory.tags[0] for hit in found.results[:5]} == {"topic-3"}
+    assert all("vector" not in hit.provenance for hit in found.results)
 
 
-async def test_vector_search_down_leaves_the_tag_signal(storage: SqliteVecStorage):
+async def test_vector_search_down_leaves_tags_and_keywords(storage: SqliteVecStorage):
     service = await degraded_service(storage, "retrieve")
     found = await service.retrieve_memories("topic 3")
     assert found.degraded == ("vector_search_unavailable",)
-    assert found.paging.total == 5
+    assert {hit.memory.tags[0] for hit in found.results[:5]} == {"topic-3"}
 
 
 async def test_no_signal_is_an_error_and_never_an_empty_list(storage: SqliteVecStorage):
-    service = await degraded_service(storage, "retrieve", "search_by_tag")
-    with pytest.raises(SearchUnavailable, match="vector_search_unavailable, tag_search_unavailable"):
+    service = await degraded_service(storage, "retrieve", "search_by_tag", "search_by_text")
+    reasons = "vector_search_unavailable, keyword_search_unavailable, tag_search_unavailable"
+    with pytest.raises(SearchUnavailable, match=reasons):
         await service.retrieve_memories("topic 3")
 
 
-async def test_a_failed_signal_and_an_empty_one_are_an_error_too(storage: SqliteVecStorage):
+async def test_a_failed_signal_and_empty_ones_are_an_error_too(storage: SqliteVecStorage):
     await store_notes(MemoryService(storage, WordEmbedder()))
     service = MemoryService(storage, BrokenEmbedder())
     with pytest.raises(SearchUnavailable, match="embedder_unavailable"):
-        await service.retrieve_memories("words that are no tags")
+        await service.retrieve_memories("nothing of this is anywhere")
     with pytest.raises(SearchUnavailable):
         await service.retrieve_memories("topic 3", alpha=1.0)
+    with pytest.raises(SearchUnavailable):
+        await service.retrieve_memories("topic 3", mode="semantic")
 
 
 async def test_an_empty_store_is_an_empty_answer(service: MemoryService):

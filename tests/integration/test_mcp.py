@@ -15,9 +15,12 @@ from mcp_memory_service.mcp_server import build_mcp_server
 from mcp_memory_service.models import MemoryDraft
 from mcp_memory_service.services import MemoryService
 
-TOOLS = {
+CORE = {
     "store_memory", "retrieve_memory", "list_memories", "get_memory", "update_memory", "delete_memory", "get_stats",
 }  # fmt: skip
+SEARCH = {"hybrid_search", "semantic_search", "keyword_search"}
+TOOLS = CORE | SEARCH
+WRITING = {"store_memory", "update_memory", "delete_memory"}
 BUDGET = 5_000
 
 
@@ -62,9 +65,7 @@ async def test_every_tool_says_what_it_is_for_and_what_it_does(client: InMemoryC
         assert tool.output_schema is not None
         assert tool.annotations is not None
         assert tool.annotations.open_world_hint is False
-        assert tool.annotations.read_only_hint is (
-            tool.name in {"retrieve_memory", "list_memories", "get_memory", "get_stats"}
-        )
+        assert tool.annotations.read_only_hint is (tool.name not in WRITING)
         assert all("description" in field for field in tool.input_schema["properties"].values())
     hints = tools["delete_memory"].annotations
     assert hints is not None

@@ -62,7 +62,7 @@ def test_retrieve_has_the_agreed_shape(rest: TestClient):
         "degraded", "took_ms",
     }  # fmt: skip
     hit = answer["results"][0]
-    assert set(hit) == {"memory", "score", "similarity", "provenance", "debug"}
+    assert set(hit) == {"memory", "score", "similarity", "provenance", "snippet", "debug"}
     assert set(hit["debug"]) >= {
         "vector_score", "vector_rank", "vector_rrf", "tag_boost", "tag_matches", "recency_factor", "final_score",
         "alpha_used",
@@ -265,7 +265,8 @@ def test_a_patch_that_would_change_the_content_is_refused(rest: TestClient):
 def test_the_openapi_document_describes_the_service(rest: TestClient):
     document = rest.get("/openapi.json").json()
     assert set(document["paths"]) == {
-        "/memories", "/memories/batch", "/memories/retrieve", "/memories/{content_hash}", "/tags", "/stats", "/health",
+        "/memories", "/memories/batch", "/memories/retrieve", "/memories/explain",
+        "/memories/{content_hash}", "/tags", "/stats", "/health",
         "/ready", "/metrics",
     }  # fmt: skip
     retrieve = document["components"]["schemas"]["RetrieveIn"]

@@ -12,6 +12,7 @@ from mcp_memory_service.hybrid_search import (
     RankingPolicy,
     apply_recency_decay,
     combine_results_rrf,
+    debug_of,
     get_adaptive_alpha,
     limit_alpha_for_specific_tags,
     recency_factor,
@@ -64,25 +65,25 @@ def test_rrf_score_falls_with_the_rank(rank: int, k: int):
 def test_combine_results_rrf_alpha_1_is_the_vector_list():
     fused = combine_results_rrf([found("a"), found("b")], [found("t", 9.0), found("b", 5.0)], alpha=1.0)
     assert names(fused) == ["a", "b"]
-    assert all(candidate.tag_boost == 0 for candidate in fused)
+    assert all(set(candidate.votes) == {"vector"} for candidate in fused)
 
 
 def test_combine_results_rrf_alpha_0_is_the_tag_list():
     fused = combine_results_rrf([found("a"), found("b")], [found("t", 9.0), found("b", 5.0)], alpha=0.0)
     assert names(fused) == ["t", "b"]
-    assert all(candidate.vector_rrf == 0 for candidate in fused)
+    assert all(set(candidate.votes) == {"tag"} for candidate in fused)
 
 
 def test_combine_results_rrf_overlap_adds_both_votes():
     fused = combine_results_rrf([found("a", 0.9), found("b", 0.8)], [found("b", 2.5)], alpha=0.7)
     assert names(fused) == ["b", "a"]
-    debug = fused[0].debug(["Rathole"])
+    debug = debug_of(fused[0], 0.7, ["Rathole"], "rrf")
     assert debug.final_score == pytest.approx(0.7 / 62 + 0.3 / 61)
     assert (debug.vector_score, debug.vector_rank, debug.vector_rrf) == (0.8, 2, 0.7 / 62)
     assert (debug.tag_score, debug.tag_rank, debug.tag_matches) == (2.5, 1, ("Rathole",))
     assert debug.tag_boost == pytest.approx(0.3 / 61)
     assert (debug.recency_factor, debug.alpha_used) == (1.0, 0.7)
-    alone = fused[1].debug([])
+    alone = debug_of(fused[1], 0.7, ["Rathole"], "rrf")
     assert (alone.tag_rank, alone.tag_score, alone.tag_boost, alone.tag_matches) == (None, None, 0.0, ())
 
 
@@ -114,7 +115,7 @@ def test_fused_parts_add_up_and_fall(by_vector: list[Candidate], by_tag: list[Ca
     scores = [candidate.score for candidate in fused]
     assert scores == sorted(scores, reverse=True)
     for candidate in fused:
-        assert candidate.score == candidate.vector_rrf + candidate.tag_boost
+        assert candidate.score == pytest.approx(sum(vote.contribution for vote in candidate.votes.values()))
         assert 0 < candidate.score <= 1 / 61 + 1e-12
 
 
@@ -220,7 +221,7 @@ def test_recency_decay_multiplies_the_score_and_sorts_again():
     old, new = found("old", created_at=0), found("new", created_at=NOW)
     fused = apply_recency_decay(combine_results_rrf([old, new], [], alpha=0.5), 0.01, NOW)
     assert names(fused) == ["new", "old"]
-    debug = fused[1].debug([])
+    debug = debug_of(fused[1], 0.5, [], "rrf")
     assert debug.final_score == pytest.approx((debug.vector_rrf + debug.tag_boost) * debug.recency_factor)
 
 

@@ -14,6 +14,7 @@ from mcp_memory_service.errors import (
     StorageUnavailable,
     StoreCorrupt,
 )
+from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import EmbeddedMemory, Memory, content_hash
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, connection, schema
 
@@ -24,7 +25,7 @@ def embedded(content: str, *tags: str) -> EmbeddedMemory:
 
 
 async def opened(path: Path, model: str = "m", dimension: int | None = 4) -> SqliteVecStorage:
-    return await SqliteVecStorage.open(path, model, dimension)
+    return await SqliteVecStorage.open(path, model, dimension, indexed_text)
 
 
 async def test_file_and_folder_are_private(tmp_path: Path):
@@ -120,7 +121,8 @@ async def test_an_older_file_is_migrated_and_keeps_its_memories(tmp_path: Path):
     await store.store(embedded("fact", "tag"))
     await store.close()
     raw = connection.connect(path, read_only=False)
-    schema.prepare(raw, path, "m", 4, (*schema.MIGRATIONS, "ALTER TABLE memories ADD COLUMN colour TEXT;"))
+    later = schema.Migration("ALTER TABLE memories ADD COLUMN colour TEXT;")
+    schema.prepare(raw, path, "m", 4, indexed_text, (*schema.MIGRATIONS, later))
     assert schema.schema_version(raw) == len(schema.MIGRATIONS) + 1
     assert raw.execute("SELECT content, colour FROM memories").get == ("fact", None)
     raw.close()
@@ -130,9 +132,9 @@ async def test_a_failed_migration_changes_nothing(tmp_path: Path):
     path = tmp_path / "memories.db"
     await (await opened(path)).close()
     raw = connection.connect(path, read_only=False)
-    broken = (*schema.MIGRATIONS, "CREATE TABLE half (x); CREATE TABLE half (x);")
+    broken = (*schema.MIGRATIONS, schema.Migration("CREATE TABLE half (x); CREATE TABLE half (x);"))
     with pytest.raises(apsw.SQLError):
-        schema.prepare(raw, path, "m", 4, broken)
+        schema.prepare(raw, path, "m", 4, indexed_text, broken)
     assert schema.schema_version(raw) == len(schema.MIGRATIONS)
     assert raw.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").get == 0
     raw.close()
@@ -148,18 +150,18 @@ def test_an_sqlite_with_known_corruption_is_refused(monkeypatch: pytest.MonkeyPa
 async def test_the_text_index_follows_every_change(tmp_path: Path):
     path = tmp_path / "memories.db"
     store = await opened(path)
-    await store.store(embedded("the rathole tunnel"))
+    await store.store(embedded("the tunnel works"))
     await store.store(embedded("another thing"))
     raw = connection.connect(path, read_only=False)
 
     def matches(word: str) -> int:
         raw.execute("INSERT INTO memory_text (memory_text, rank) VALUES ('integrity-check', 1)")
-        return raw.execute("SELECT count(*) FROM memory_text WHERE memory_text MATCH ?", (word,)).get
+        return raw.execute("SELECT count(*) FROM memory_text WHERE memory_text MATCH ?", (f'words : "{word}"',)).get
 
-    assert matches("rathole") == 1
-    await store.delete("default", content_hash("the rathole tunnel"))
-    assert matches("rathole") == 0
-    assert matches("another") == 1
+    assert matches("tunnel") == 1
+    await store.delete("default", content_hash("the tunnel works"))
+    assert matches("tunnel") == 0
+    assert matches("anoth") == 1
     raw.close()
     await store.close()
 

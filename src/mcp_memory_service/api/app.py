@@ -25,7 +25,7 @@ Errors are `application/problem+json` with a stable `code`. With an API key set,
 def create_app(settings: Settings) -> FastAPI:
     """A new app for each call; the service lives from its start-up to its shut-down."""
     metrics = Metrics()
-    mcp = McpEndpoint(settings.mcp_response_chars)
+    mcp = McpEndpoint(settings.mcp_response_chars, settings.mcp_toolsets)
     app = FastAPI(
         title="mcp-memory-service",
         version=__version__,

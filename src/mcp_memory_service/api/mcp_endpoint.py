@@ -5,7 +5,7 @@ The MCP library takes a second to import and 27 MB to hold; who only speaks REST
 
 import asyncio
 import importlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -16,8 +16,9 @@ from ..services import MemoryService
 class McpEndpoint:
     """An ASGI app that hands requests to the MCP sessions of the service it was opened with."""
 
-    def __init__(self, response_chars: int) -> None:
+    def __init__(self, response_chars: int, toolsets: Collection[str]) -> None:
         self._response_chars = response_chars
+        self._toolsets = toolsets
         self._service: MemoryService | None = None
         self._sessions: asyncio.Task[None] | None = None
         self._handler: asyncio.Future[ASGIApp] | None = None
@@ -52,6 +53,7 @@ class McpEndpoint:
         await asyncio.to_thread(importlib.import_module, "mcp_memory_service.mcp_server")
         from ..mcp_server import build_mcp_server, http_sessions  # noqa: PLC0415
 
-        async with http_sessions(build_mcp_server(self._service, self._response_chars)) as handle:
+        server = build_mcp_server(self._service, self._response_chars, self._toolsets)
+        async with http_sessions(server) as handle:
             handler.set_result(handle)
             await self._closing.wait()

@@ -9,6 +9,8 @@ from .. import __version__
 from ..schemas import (
     BatchIn,
     BatchOut,
+    ExplainIn,
+    ExplainOut,
     ListIn,
     ListOut,
     MemoryIn,
@@ -71,6 +73,13 @@ async def store_batch(body: BatchIn, service: Service) -> BatchOut:
 async def retrieve_memories(body: RetrieveIn, service: Service) -> RetrieveOut:
     """Find the memories that matter for a query, best first, and see which signals found them."""
     return await body.search_in(service)
+
+
+@memories.post("/memories/explain", responses=_problems(404))
+async def explain_memory(body: ExplainIn, service: Service) -> ExplainOut:
+    """Why one memory is where it is in the answer to a query, or why it is not there: its place in every signal, what
+    filters or outranks it, and the smallest change of alpha that would put it on the first page."""
+    return await body.explain_in(service)
 
 
 @memories.get("/memories", responses=_problems())

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ValidationError
 from ..bootstrap import open_service
 from ..config import Settings, load_settings
 from ..errors import InvalidInput
-from ..schemas import ListIn, MemoryIn, RetrieveIn, StatsOut, StoredOut
+from ..schemas import ExplainIn, ListIn, MemoryIn, RetrieveIn, StatsOut, StoredOut
 from ..services import MemoryService
-from .rendering import render_hits, render_memories, render_stats
+from .rendering import render_explanation, render_hits, render_memories, render_stats
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
@@ -37,8 +37,14 @@ def store_memory(content: str, options: dict[str, Any], *, as_json: bool) -> Non
 def search_memories(query: str, options: dict[str, Any], *, as_json: bool) -> None:
     settings = _settings(options)
     tags = [] if options.pop("no_tags") else list(options["tags"]) or None
-    asked = _parsed(RetrieveIn, _given(options) | {"query": query, "tags": tags})
-    out = _with_service(settings, asked.search_in)
+    explained_hash = options.pop("explained_hash")
+    fields = _given(options) | {"query": query, "tags": tags}
+    if explained_hash is not None:
+        del fields["debug"]
+        explained = _with_service(settings, _parsed(ExplainIn, fields | {"content_hash": explained_hash}).explain_in)
+        _print(explained, render_explanation(explained), as_json=as_json)
+        return
+    out = _with_service(settings, _parsed(RetrieveIn, fields).search_in)
     _print(out, render_hits(out), as_json=as_json)
 
 

@@ -151,9 +151,14 @@ def store(content: str, as_json: bool, **options: Any) -> None:
 @click.argument("query")
 @paging_flags
 @filter_flags
+@click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
 @click.option("--no-tags", is_flag=True, help="Do not look for tags in the query")
 @click.option("--min-similarity", type=float, help="Least cosine similarity of vector hits")
+@click.option("--vector-threshold", type=float, help="Another name of --min-similarity")
 @click.option("--alpha", type=float, help="Weight of the vector signal for this search")
+@click.option("--fts-weight", type=float, help="Weight of words and tags, with --vector-weight in place of --alpha")
+@click.option("--vector-weight", type=float, help="Weight of meaning, with --fts-weight in place of --alpha")
+@click.option("--explain", "explained_hash", metavar="CONTENT_HASH", help="Say why this memory is where it is")
 @click.option("--debug", is_flag=True, help="Show how each score came about")
 @json_flag
 @storage_flags
@@ -164,6 +169,7 @@ def search(query: str, as_json: bool, **options: Any) -> None:
     \b
     Example:
       mcp-memory search "rathole project architecture" --limit 5 --debug
+      mcp-memory search "ECONNREFUSED" --mode keyword
     """
     from .commands import search_memories
 

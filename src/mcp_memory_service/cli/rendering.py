@@ -1,6 +1,6 @@
 """Answers as text for people."""
 
-from ..schemas import DebugOut, HitOut, ListOut, MemoryOut, RetrieveOut, StatsOut
+from ..schemas import DebugOut, ExplainOut, HitOut, ListOut, MemoryOut, RetrieveOut, StatsOut
 
 SHOWN_CHARS = 200
 
@@ -17,6 +17,20 @@ def render_hits(found: RetrieveOut) -> str:
         lines += ["", f"{place:>3}. {_summary(hit.memory)}", f"     {_reason(hit)}"]
         if hit.debug:
             lines.append(f"     {_arithmetic(hit.debug)}")
+    return "\n".join(lines)
+
+
+def render_explanation(explained: ExplainOut) -> str:
+    lines = [explained.summary, ""]
+    for name, vote in explained.signals.items():
+        lines.append(f"  {name:<8} #{vote.rank:<5} score {vote.score:.4f}  contributes {vote.contribution:.6f}")
+    lines += [f"  {name:<8} did not find it" for name in explained.signals_without_it]
+    lines.append(f"  recency x {explained.recency_factor:.4f}, final score {explained.final_score:.6f}")
+    if explained.outranked_by:
+        lines += ["", "Before it:"]
+    for ahead in explained.outranked_by:
+        found_by = ", ".join(f"{signal} #{vote.rank}" for signal, vote in ahead.signals.items())
+        lines.append(f"  {ahead.rank}. {_shortened(ahead.content, 80)} ({found_by})")
     return "\n".join(lines)
 
 
@@ -43,8 +57,12 @@ def render_stats(stats: StatsOut) -> str:
 
 
 def _summary(memory: MemoryOut) -> str:
-    text = " ".join(memory.content.split())
-    return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
+    return _shortened(memory.content, SHOWN_CHARS)
+
+
+def _shortened(content: str, length: int) -> str:
+    text = " ".join(content.split())
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def _about(memory: MemoryOut) -> str:
@@ -59,6 +77,7 @@ def _reason(hit: HitOut) -> str:
 
 def _arithmetic(debug: DebugOut) -> str:
     return (
-        f"(vector {debug.vector_rrf:.6f} + tag {debug.tag_boost:.6f}) x recency {debug.recency_factor:.4f}"
+        f"(vector {debug.vector_rrf:.6f} + tag {debug.tag_boost:.6f} + keyword {debug.keyword_rrf:.6f})"
+        f" x recency {debug.recency_factor:.4f}"
         f" = {debug.final_score:.6f}; tags matched: {', '.join(debug.tag_matches) or 'none'}"
     )

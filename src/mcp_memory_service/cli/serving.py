@@ -51,7 +51,7 @@ async def _stdio(settings: Settings) -> None:
     from ..mcp_server import build_mcp_server
 
     async with open_service(settings, warm_up=True) as service:
-        await build_mcp_server(service, settings.mcp_response_chars).run_stdio_async()
+        await build_mcp_server(service, settings.mcp_response_chars, settings.mcp_toolsets).run_stdio_async()
 
 
 def _listen(host: str, port: int) -> socket.socket:

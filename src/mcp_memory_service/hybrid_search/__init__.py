@@ -1,27 +1,56 @@
 """Ranking as pure functions: no I/O, no clock, no settings; same input, same output, same order."""
 
 from .alpha import AdaptiveThresholds, get_adaptive_alpha, limit_alpha_for_specific_tags
-from .fusion import FusedCandidate, HybridScoreDebug, combine_results_rrf, rrf_score
+from .fusion import (
+    KEYWORD,
+    TAG,
+    VECTOR,
+    FusedCandidate,
+    FusionMethod,
+    HybridScoreDebug,
+    Vote,
+    combine_results_rrf,
+    debug_of,
+    fuse_rrf,
+    fuse_scores,
+    min_max,
+    rrf_score,
+)
 from .keywords import STOP_WORDS, TagVocabulary, extract_query_keywords
 from .policy import RankingPolicy
 from .recency import apply_recency_decay, recency_factor
+from .snippets import matched_spans, snippet
 from .tag_rank import shared_ranks, strong_matches, tag_weights
+from .tokens import indexed_text, query_terms
 
 __all__ = [
+    "KEYWORD",
     "STOP_WORDS",
+    "TAG",
+    "VECTOR",
     "AdaptiveThresholds",
     "FusedCandidate",
+    "FusionMethod",
     "HybridScoreDebug",
     "RankingPolicy",
     "TagVocabulary",
+    "Vote",
     "apply_recency_decay",
     "combine_results_rrf",
+    "debug_of",
     "extract_query_keywords",
+    "fuse_rrf",
+    "fuse_scores",
     "get_adaptive_alpha",
+    "indexed_text",
     "limit_alpha_for_specific_tags",
+    "matched_spans",
+    "min_max",
+    "query_terms",
     "recency_factor",
     "rrf_score",
     "shared_ranks",
+    "snippet",
     "strong_matches",
     "tag_weights",
 ]

@@ -1,66 +1,66 @@
-"""Reciprocal Rank Fusion of the vector and the tag signal, with its arithmetic left open to inspection."""
+"""Any number of ranked lists fused into one score, with the arithmetic left open to inspection."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
 
 from ..models import Candidate
 from .tag_rank import shared_ranks
 
 RRF_K = 60
 
+VECTOR, TAG, KEYWORD = "vector", "tag", "keyword"
+
+# Equal scores of these signals say nothing about each other: they share a rank, and other signals decide.
+_SHARED_RANKS = frozenset({TAG, KEYWORD})
+
+FusionMethod: TypeAlias = Literal["rrf", "score"]
+
+
+class Vote(NamedTuple):
+    """What one signal says of one memory."""
+
+    rank: int
+    raw_score: float
+    contribution: float
+    """To the fused score: weight / (k + rank), or weight · normalised score."""
+
 
 @dataclass(frozen=True, slots=True)
 class HybridScoreDebug:
-    """How one score came about: `final_score = (vector_rrf + tag_boost) · recency_factor`."""
+    """How one score came about: `final_score = (sum of the contributions) · recency_factor`."""
 
     vector_score: float | None
     """Cosine similarity; None when the vector signal did not find the memory."""
     vector_rank: int | None
     vector_rrf: float
-    """`alpha / (k + vector_rank)`, 0 without a vector rank."""
+    """Contribution of the vector signal: `alpha / (k + vector_rank)`, 0 without a vector rank."""
     tag_score: float | None
     tag_rank: int | None
     tag_boost: float
-    """`(1 - alpha) / (k + tag_rank)`, 0 without a tag rank."""
+    """Contribution of the tag signal: `(1 - alpha) · tag weight / (k + tag_rank)`, 0 without a tag rank."""
     tag_matches: tuple[str, ...]
+    keyword_score: float | None
+    keyword_rank: int | None
+    keyword_rrf: float
+    """Contribution of the keyword signal: `(1 - alpha) · keyword weight / (k + keyword_rank)`, 0 without a rank."""
     recency_factor: float
     final_score: float
     alpha_used: float
+    fusion: FusionMethod = field(default="rrf")
 
 
 class FusedCandidate(NamedTuple):
-    """A memory that at least one signal found, with its fused score and what that was made of.
+    """A memory that at least one signal found, with its fused score and the votes it is made of.
 
-    A named tuple and not a dataclass: two thousand are made for a query, and tuples are made three times as fast.
+    A named tuple and not a dataclass: thousands are made for a query, and tuples are made three times as fast.
     """
 
     content_hash: str
     created_at: int
     score: float
-    vector_rank: int | None
-    vector_score: float | None
-    vector_rrf: float
-    tag_rank: int | None
-    tag_score: float | None
-    tag_boost: float
-    alpha: float
+    votes: Mapping[str, Vote]
     recency_factor: float = 1.0
-
-    def debug(self, tag_matches: Sequence[str]) -> HybridScoreDebug:
-        """The breakdown; `tag_matches` are the memory's tags that were looked for."""
-        return HybridScoreDebug(
-            vector_score=self.vector_score,
-            vector_rank=self.vector_rank,
-            vector_rrf=self.vector_rrf,
-            tag_score=self.tag_score,
-            tag_rank=self.tag_rank,
-            tag_boost=self.tag_boost,
-            tag_matches=tuple(tag_matches),
-            recency_factor=self.recency_factor,
-            final_score=self.score,
-            alpha_used=self.alpha,
-        )
 
 
 def best_first(candidate: FusedCandidate) -> tuple[float, int, str]:
@@ -78,38 +78,76 @@ def rrf_score(rank: int, k: int = RRF_K) -> float:
 def combine_results_rrf(
     vector_results: Sequence[Candidate], tag_matches: Sequence[Candidate], alpha: float, k: int = RRF_K
 ) -> list[FusedCandidate]:
-    """Fuse two ranked lists, best first; a memory appears once however many signals found it.
+    """Fuse the vector and the tag list: `alpha / (k + vector rank) + (1 - alpha) / (k + tag rank)`, best first."""
+    return fuse_rrf({VECTOR: vector_results, TAG: tag_matches}, {VECTOR: alpha, TAG: 1.0 - alpha}, k)
 
-    A signal whose weight is 0 has no vote: with alpha 1 the result is the vector list, with alpha 0 the tag list.
-    Both lists must be in the signal's own order; equal tag scores share a rank.
+
+def fuse_rrf(
+    signals: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float], k: int = RRF_K
+) -> list[FusedCandidate]:
+    """Sum `weight / (k + rank)` over the signals, best first; a memory appears once however many found it.
+
+    Each list must be in its signal's own order. A signal without weight has no vote.
     """
-    vector_votes = vector_results if alpha > 0 else ()
-    tag_votes = tag_matches if alpha < 1 else ()
-    vector_rank = {c.content_hash: (rank, c) for rank, c in enumerate(vector_votes, start=1)}
-    tag_rank = {
-        c.content_hash: (rank, c)
-        for rank, c in zip(shared_ranks([c.raw_score for c in tag_votes]), tag_votes, strict=True)
-    }
-    found = {c.content_hash: c for c in (*vector_votes, *tag_votes)}
-    fused = [_fuse(c, vector_rank.get(key), tag_rank.get(key), alpha, k) for key, c in found.items()]
-    return sorted(fused, key=best_first)
+    return _fuse(signals, weights, lambda ranks, _: [rrf_score(rank, k) for rank in ranks])
 
 
-_Vote: TypeAlias = "tuple[int, Candidate] | None"
+def fuse_scores(signals: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float]) -> list[FusedCandidate]:
+    """Sum `weight · normalised score` over the signals, best first; scores of a list are stretched to 0 … 1."""
+    return _fuse(signals, weights, lambda _, scores: min_max(scores))
 
 
-def _fuse(found: Candidate, vector: _Vote, tag: _Vote, alpha: float, k: int) -> FusedCandidate:
-    vector_rrf = alpha * rrf_score(vector[0], k) if vector else 0.0
-    tag_boost = (1.0 - alpha) * rrf_score(tag[0], k) if tag else 0.0
-    return FusedCandidate(
-        content_hash=found.content_hash,
-        created_at=found.created_at,
-        score=vector_rrf + tag_boost,
-        vector_rank=vector[0] if vector else None,
-        vector_score=vector[1].raw_score if vector else None,
-        vector_rrf=vector_rrf,
-        tag_rank=tag[0] if tag else None,
-        tag_score=tag[1].raw_score if tag else None,
-        tag_boost=tag_boost,
-        alpha=alpha,
+def min_max(scores: Sequence[float]) -> list[float]:
+    """Scores stretched so that the least is 0 and the greatest 1; equal ones all count as 1."""
+    least, greatest = min(scores, default=0.0), max(scores, default=0.0)
+    if greatest == least:
+        return [1.0] * len(scores)
+    return [(score - least) / (greatest - least) for score in scores]
+
+
+def debug_of(
+    candidate: FusedCandidate, alpha: float, tag_matches: Sequence[str], fusion: FusionMethod
+) -> HybridScoreDebug:
+    """The breakdown of a score; `tag_matches` are the memory's tags that were looked for."""
+    vector, tag, keyword = (candidate.votes.get(name) for name in (VECTOR, TAG, KEYWORD))
+    return HybridScoreDebug(
+        vector_score=vector.raw_score if vector else None,
+        vector_rank=vector.rank if vector else None,
+        vector_rrf=vector.contribution if vector else 0.0,
+        tag_score=tag.raw_score if tag else None,
+        tag_rank=tag.rank if tag else None,
+        tag_boost=tag.contribution if tag else 0.0,
+        tag_matches=tuple(tag_matches) if tag else (),
+        keyword_score=keyword.raw_score if keyword else None,
+        keyword_rank=keyword.rank if keyword else None,
+        keyword_rrf=keyword.contribution if keyword else 0.0,
+        recency_factor=candidate.recency_factor,
+        final_score=candidate.score,
+        alpha_used=alpha,
+        fusion=fusion,
     )
+
+
+_Contribution: TypeAlias = Callable[[list[int], list[float]], list[float]]
+
+
+def _fuse(
+    signals: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float], contribution: _Contribution
+) -> list[FusedCandidate]:
+    votes: dict[str, dict[str, Vote]] = {}
+    dates: dict[str, int] = {}
+    for name, found in signals.items():
+        weight = weights.get(name, 0.0)
+        if weight <= 0:
+            continue
+        scores = [candidate.raw_score for candidate in found]
+        ranks = shared_ranks(scores) if name in _SHARED_RANKS else list(range(1, len(found) + 1))
+        shares = contribution(ranks, scores)
+        for candidate, rank, score, share in zip(found, ranks, scores, shares, strict=True):
+            votes.setdefault(candidate.content_hash, {})[name] = Vote(rank, score, weight * share)
+            dates[candidate.content_hash] = candidate.created_at
+    fused = [
+        FusedCandidate(content_hash, dates[content_hash], sum(vote.contribution for vote in cast.values()), cast)
+        for content_hash, cast in votes.items()
+    ]
+    return sorted(fused, key=best_first)

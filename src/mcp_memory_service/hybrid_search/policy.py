@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from .fusion import FusionMethod
+
 
 @dataclass(frozen=True, slots=True)
 class RankingPolicy:
@@ -18,6 +20,12 @@ class RankingPolicy:
 
     adaptive_threshold_small: int = 500
     adaptive_threshold_large: int = 5000
+
+    tag_weight: float = 1.0
+    keyword_weight: float = 1.0
+    """Of the tag and the keyword signal, each times (1 - alpha)."""
+
+    fusion: FusionMethod = "rrf"
 
     rrf_k: int = 60
     """The constant of Cormack, Clarke and Büttcher, SIGIR 2009."""

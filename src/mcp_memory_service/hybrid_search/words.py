@@ -60,13 +60,13 @@ def _name_ending(text: str, position: int) -> str:
 
 
 def _units(word: str) -> Iterator[str]:
-    for unspaced, run in groupby(word, key=_is_unspaced):
+    for unspaced, run in groupby(word, key=is_unspaced):
         if unspaced:
             yield from run
         else:
             yield "".join(run)
 
 
-def _is_unspaced(character: str) -> bool:
+def is_unspaced(character: str) -> bool:
     code = ord(character)
     return any(low <= code <= high for low, high in _UNSPACED_RANGES)

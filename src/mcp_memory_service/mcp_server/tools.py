@@ -1,20 +1,17 @@
 """MCP tools over the service. The docstrings of the tools are written for the model that chooses among them."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
-from functools import wraps
-from typing import Annotated, Any, ParamSpec, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 from starlette.types import ASGIApp
 
 from .. import __version__
-from ..errors import MemoryServiceError, error_code
-from ..models import Keep, MemoryDraft, MemoryPatch
+from ..models import Keep, MemoryDraft, MemoryPatch, SearchMode
 from ..schemas import After, Before, Moment, Page, PageSize, StatsOut, TagFilter, TypeFilter, microseconds
 from ..services import MemoryService
 from .answers import (
@@ -29,8 +26,8 @@ from .answers import (
     reply,
     stored_text,
 )
-
-P = ParamSpec("P")
+from .guarding import READ, errors_for_the_model
+from .search_tools import add_search_tools
 
 INSTRUCTIONS = """\
 Long-term memory for this agent. Before answering from scratch, call retrieve_memory with the words of the task; names
@@ -38,7 +35,6 @@ of projects, tools and errors in the query find memories tagged with them. Store
 store_memory: decisions and their reasons, fixes of errors, facts about projects, preferences. Storing the same text
 twice is harmless."""
 
-READ = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 ADD = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 CHANGE = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 
@@ -46,16 +42,24 @@ Tags: TypeAlias = Annotated[
     list[str] | None,
     Field(description="Only memories with these tags; leave out to find tags in the query; [] to ignore tags"),
 ]
+Mode: TypeAlias = Annotated[
+    SearchMode, Field(description="hybrid = meaning, words and tags; semantic = meaning only; keyword = words only")
+]
 ContentHash: TypeAlias = Annotated[str, Field(description="The content_hash of the memory, as other tools return it")]
 
 
-def build_mcp_server(service: MemoryService, response_chars: int) -> MCPServer[Any]:
+def build_mcp_server(
+    service: MemoryService, response_chars: int, toolsets: Collection[str] = ("core", "search")
+) -> MCPServer[Any]:
     """A server whose tools call `service`; no answer is longer than about `response_chars`."""
     server: MCPServer[Any] = MCPServer(
         name="mcp-memory-service", title="Memory", version=__version__, instructions=INSTRUCTIONS
     )
-    _add_writing_tools(server, service)
-    _add_reading_tools(server, service, response_chars)
+    if "core" in toolsets:
+        _add_writing_tools(server, service)
+        _add_reading_tools(server, service, response_chars)
+    if "search" in toolsets:
+        add_search_tools(server, service, response_chars)
     return server
 
 
@@ -74,7 +78,7 @@ async def http_sessions(server: MCPServer[Any]) -> AsyncGenerator[ASGIApp, None]
 
 def _add_writing_tools(server: MCPServer[Any], service: MemoryService) -> None:
     @server.tool(title="Store a memory", annotations=ADD)
-    @_errors_for_the_model
+    @errors_for_the_model
     async def store_memory(
         content: Annotated[str, Field(description="The text to remember, understandable on its own")],
         tags: Annotated[list[str] | None, Field(description="Names to find it by: project, tool, topic")] = None,
@@ -103,7 +107,7 @@ def _add_writing_tools(server: MCPServer[Any], service: MemoryService) -> None:
         return reply(stored_text(outcome), MemoryRef.of(outcome.memory, created=outcome.created))
 
     @server.tool(title="Update a memory", annotations=CHANGE)
-    @_errors_for_the_model
+    @errors_for_the_model
     async def update_memory(
         content_hash: ContentHash,
         tags: Annotated[list[str] | None, Field(description="New tags, in place of the old ones")] = None,
@@ -118,7 +122,7 @@ def _add_writing_tools(server: MCPServer[Any], service: MemoryService) -> None:
         return reply(f"Updated {memory.content_hash}.", MemoryRef.of(memory, created=False))
 
     @server.tool(title="Delete a memory", annotations=CHANGE)
-    @_errors_for_the_model
+    @errors_for_the_model
     async def delete_memory(content_hash: ContentHash) -> Annotated[CallToolResult, DeletedOut]:
         """Forget one memory for good, by its content_hash. Use it for what is wrong or was asked to be forgotten."""
         await service.delete_memory(content_hash)
@@ -127,7 +131,7 @@ def _add_writing_tools(server: MCPServer[Any], service: MemoryService) -> None:
 
 def _add_reading_tools(server: MCPServer[Any], service: MemoryService, response_chars: int) -> None:
     @server.tool(title="Find memories", annotations=READ)
-    @_errors_for_the_model
+    @errors_for_the_model
     async def retrieve_memory(
         query: Annotated[str, Field(description="What to look for; name the project, tool or error if you can")],
         page: Page = 1,
@@ -138,12 +142,13 @@ def _add_reading_tools(server: MCPServer[Any], service: MemoryService, response_
         tag_match: TagFilter = "any",
         after: After = None,
         before: Before = None,
+        mode: Mode = "hybrid",
         alpha: Annotated[float | None, Field(ge=0, le=1, description="1 = meaning only, 0 = tags only")] = None,
         debug: Annotated[bool, Field(description="Add how each score came about")] = False,
     ) -> Annotated[CallToolResult, FittingHits]:
-        """Find what is remembered about something, best first, by meaning and by the tags that the query names. Call
-        it before starting a task or answering a question about a project. Returns texts with score, tags, date and
-        content_hash; a long text may be cut (content_cut), get_memory has all of it."""
+        """Find what is remembered about something, best first, by meaning, words and the tags that the query names.
+        Call it before starting a task or answering a question about a project. Returns texts with score, tags, date
+        and content_hash; a long text may be cut (content_cut), get_memory has all of it."""
         found = await service.retrieve_memories(
             query,
             page,
@@ -154,13 +159,14 @@ def _add_reading_tools(server: MCPServer[Any], service: MemoryService, response_
             tag_match=tag_match,
             after=microseconds(after),
             before=microseconds(before),
+            mode=mode,
             alpha=alpha,
             debug=debug,
         )
         return reply(*fit_hits(found, response_chars))
 
     @server.tool(title="List memories", annotations=READ)
-    @_errors_for_the_model
+    @errors_for_the_model
     async def list_memories(
         page: Page = 1,
         page_size: PageSize = 10,
@@ -184,7 +190,7 @@ def _add_reading_tools(server: MCPServer[Any], service: MemoryService, response_
         return reply(*fit_listing(listing, response_chars))
 
     @server.tool(title="Read one memory", annotations=READ)
-    @_errors_for_the_model
+    @errors_for_the_model
     async def get_memory(
         content_hash: ContentHash,
         offset: Annotated[int, Field(ge=0, description="Character to start from, for a text that comes in parts")] = 0,
@@ -193,21 +199,8 @@ def _add_reading_tools(server: MCPServer[Any], service: MemoryService, response_
         return reply(*fit_memory(await service.get_memory(content_hash), offset, response_chars))
 
     @server.tool(title="Memory statistics", annotations=READ)
-    @_errors_for_the_model
+    @errors_for_the_model
     async def get_stats() -> Annotated[CallToolResult, StatsOut]:
         """How many memories and tags there are, of which types, from when to when."""
         stats = StatsOut.of(await service.stats())
         return reply(f"{stats.memories} memories, {stats.tags} tags, {stats.size_bytes} bytes.", stats)
-
-
-def _errors_for_the_model(tool: Callable[P, Awaitable[CallToolResult]]) -> Callable[P, Awaitable[CallToolResult]]:
-    """Our errors reach the model as a sentence with a stable code; anything else is masked and logged by the SDK."""
-
-    @wraps(tool)
-    async def guarded(*args: P.args, **kwargs: P.kwargs) -> CallToolResult:
-        try:
-            return await tool(*args, **kwargs)
-        except MemoryServiceError as error:
-            raise ToolError(f"{error.message} [{error_code(error)}]") from error
-
-    return guarded

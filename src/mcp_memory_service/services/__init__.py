@@ -1,15 +1,19 @@
 """The use cases: what REST, MCP and the command line all call."""
 
-from .memory_service import MemoryService, ServiceLimits
+from .explanation import Ahead, Explanation
+from .memory_service import MemoryService, SearchOptions, ServiceLimits
 from .results import Health, Hit, MemoryListing, Paging, RetrievalResult, SignalRank
 
 __all__ = [
+    "Ahead",
+    "Explanation",
     "Health",
     "Hit",
     "MemoryListing",
     "MemoryService",
     "Paging",
     "RetrievalResult",
+    "SearchOptions",
     "ServiceLimits",
     "SignalRank",
 ]

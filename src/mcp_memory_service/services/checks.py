@@ -18,6 +18,10 @@ MAX_QUERY_CHARS = 10_000
 MAX_PAGE = 1_000_000
 MAX_PAGE_SIZE = 100
 MAX_BATCH = 500
+DEFAULT_FTS_WEIGHT = 0.4
+DEFAULT_VECTOR_WEIGHT = 0.6
+# A signal of weight 0 still finds memories, which then come last: alpha 0 would mean "tags only".
+LEAST_SHARE = 1e-6
 # Clocks of machines differ; what is further ahead than this is a mistake.
 MAX_CLOCK_SKEW = MICROSECONDS_PER_DAY // 24 // 12
 MAX_INTEGER = 2**63 - 1
@@ -94,6 +98,21 @@ def check_page(page: int, page_size: int) -> None:
 def check_fraction(value: float | None, field: str, low: float = 0.0) -> None:
     if value is not None and not low <= value <= 1.0:
         raise InvalidInput(f"{field} must be {low:g} to 1.", reason=f"{field}_out_of_range", field=field)
+
+
+def alpha_from_weights(alpha: float | None, fts_weight: float | None, vector_weight: float | None) -> float | None:
+    """Alpha, given as itself or as two weights; an end of alpha means one signal alone, so weights stay inside."""
+    if fts_weight is None and vector_weight is None:
+        return alpha
+    if alpha is not None:
+        raise InvalidInput("Give alpha or weights, not both.", reason="alpha_and_weights", field="alpha")
+    lexical = DEFAULT_FTS_WEIGHT if fts_weight is None else fts_weight
+    semantic = DEFAULT_VECTOR_WEIGHT if vector_weight is None else vector_weight
+    for weight, field in ((lexical, "fts_weight"), (semantic, "vector_weight")):
+        check_fraction(weight, field)
+    if lexical + semantic == 0:
+        raise InvalidInput("One of the weights must be above 0.", reason="weights_all_zero", field="fts_weight")
+    return min(max(semantic / (lexical + semantic), LEAST_SHARE), 1 - LEAST_SHARE)
 
 
 def check_text(text: str, field: str, max_chars: int) -> None:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TypedDict, Unpack
 
 from ..embeddings.base import Embedder
 from ..embeddings.windows import text_windows
@@ -17,6 +18,7 @@ from ..models import (
     MemoryDraft,
     MemoryFilter,
     MemoryPatch,
+    SearchMode,
     StoreOutcome,
     StoreStats,
     TagCount,
@@ -27,8 +29,10 @@ from ..models import (
 from ..storage.base import MemoryStorage
 from ..timestamps import now_microseconds
 from . import checks
+from .explanation import Explainer, Explanation
 from .results import Health, MemoryListing, Paging, RetrievalResult
 from .retrieval import Retrieval, RetrievalRequest
+from .signals import Signals
 from .tag_cache import TagCache
 from .tracked_embedder import TrackedEmbedder
 
@@ -36,6 +40,21 @@ from .tracked_embedder import TrackedEmbedder
 @dataclass(frozen=True, slots=True)
 class ServiceLimits:
     max_content_chars: int = 100_000
+
+
+class SearchOptions(TypedDict, total=False):
+    """What a search may be told beside its query, its page and its commonest filters."""
+
+    tag_match: TagMatch
+    after: int | None
+    before: int | None
+    mode: SearchMode
+    """`semantic` and `keyword` ask one signal alone."""
+    alpha: float | None
+    fts_weight: float | None
+    vector_weight: float | None
+    """The two weights are another way to give alpha: the share of the vector weight."""
+    debug: bool
 
 
 class MemoryService:
@@ -57,9 +76,10 @@ class MemoryService:
         self._namespace = namespace
         self._now = now
         self._tags = TagCache(storage, namespace, monotonic_seconds)
-        self._retrieval = Retrieval(
-            storage, self._embedder, self._tags, policy or RankingPolicy(), now, monotonic_seconds
-        )
+        signals = Signals(storage, self._embedder, self._tags)
+        policy = policy or RankingPolicy()
+        self._retrieval = Retrieval(storage, signals, policy, now, monotonic_seconds)
+        self._explainer = Explainer(storage, self._retrieval, policy.ranking_window)
 
     async def store_memory(self, draft: MemoryDraft) -> StoreOutcome:
         """Remember a text; the same text again unites tags and metadata with what is there."""
@@ -90,33 +110,31 @@ class MemoryService:
         tags: Sequence[str] | None = None,
         memory_type: str | None = None,
         min_similarity: float | None = None,
-        *,
-        tag_match: TagMatch = "any",
-        after: int | None = None,
-        before: int | None = None,
-        alpha: float | None = None,
-        debug: bool = False,
+        **options: Unpack[SearchOptions],
     ) -> RetrievalResult:
         """Find what matters for a query, best first.
 
-        Hybrid by default: tags that the query names are found and weighed against meaning. `tags` names them instead
-        and keeps only memories that carry them; `tags=[]` leaves tags out. `min_similarity` drops vector hits only.
+        Hybrid by default: tags that the query names are found and weighed against meaning and words. `tags` names them
+        instead and keeps only memories that carry them; `tags=[]` leaves tags out. `min_similarity` drops vector hits
+        only. See SearchOptions for the rest.
         """
-        checks.check_query(query)
-        checks.check_page(page, page_size)
-        checks.check_fraction(min_similarity, "min_similarity", low=-1.0)
-        checks.check_fraction(alpha, "alpha")
-        request = RetrievalRequest(
-            query=query,
-            where=self._filter(tags or (), tag_match, memory_type, after, before),
-            page=page,
-            page_size=page_size,
-            extract_tags=tags is None,
-            min_similarity=min_similarity,
-            alpha=alpha,
-            debug=debug,
+        return await self._retrieval.run(
+            self._request(query, page, page_size, tags, memory_type, min_similarity, options)
         )
-        return await self._retrieval.run(request)
+
+    async def explain(
+        self,
+        query: str,
+        content_hash: str,
+        page_size: int = 10,
+        tags: Sequence[str] | None = None,
+        memory_type: str | None = None,
+        min_similarity: float | None = None,
+        **options: Unpack[SearchOptions],
+    ) -> Explanation:
+        """Why one memory is where it is in the answer to a query, or why it is not there."""
+        request = self._request(query, 1, page_size, tags, memory_type, min_similarity, options)
+        return await self._explainer.explain(request, content_hash)
 
     async def list_memories(
         self,
@@ -218,6 +236,40 @@ class MemoryService:
             source=draft.source,
             session=draft.session,
             sequence=draft.sequence,
+        )
+
+    def _request(
+        self,
+        query: str,
+        page: int,
+        page_size: int,
+        tags: Sequence[str] | None,
+        memory_type: str | None,
+        min_similarity: float | None,
+        options: SearchOptions,
+    ) -> RetrievalRequest:
+        checks.check_query(query)
+        checks.check_page(page, page_size)
+        checks.check_fraction(min_similarity, "min_similarity", low=-1.0)
+        checks.check_fraction(options.get("alpha"), "alpha")
+        return RetrievalRequest(
+            query=query,
+            where=self._filter(
+                tags or (),
+                options.get("tag_match", "any"),
+                memory_type,
+                options.get("after"),
+                options.get("before"),
+            ),
+            page=page,
+            page_size=page_size,
+            extract_tags=tags is None,
+            min_similarity=min_similarity,
+            alpha=checks.alpha_from_weights(
+                options.get("alpha"), options.get("fts_weight"), options.get("vector_weight")
+            ),
+            mode=options.get("mode", "hybrid"),
+            debug=options.get("debug", False),
         )
 
     def _filter(

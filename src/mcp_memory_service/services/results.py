@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..hybrid_search import HybridScoreDebug
-from ..models import Memory
+from ..models import Memory, SearchMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,8 @@ class Hit:
     similarity: float | None
     """Cosine similarity to the query; None when the vector signal did not find the memory."""
     provenance: Mapping[str, SignalRank]
+    snippet: str | None = None
+    """The part of the content where words of the query stand, marked; None if there are none."""
     debug: HybridScoreDebug | None = None
 
 
@@ -56,7 +58,7 @@ class RetrievalResult:
     degraded: tuple[str, ...]
     """What could not be asked; empty when every signal answered."""
     took_ms: float
-    mode: str = "hybrid"
+    mode: SearchMode
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,25 @@
 """The storage port. Its docstrings are promises; tests/contract holds every backend to them."""
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeAlias
 
 from ..models import (
     Candidate,
     EmbeddedMemory,
+    IndexedText,
     Memory,
     MemoryFilter,
     MemoryPage,
     MemoryPatch,
+    QueryTerms,
     StoreOutcome,
     StoreStats,
     TagCount,
     Vector,
 )
+
+TextAnalyzer: TypeAlias = Callable[[str], IndexedText]
+"""Cuts a content into the words of the keyword signal; given to a store when it is opened, the same for all stores."""
 
 
 class MemoryStorage(Protocol):
@@ -47,6 +52,11 @@ class MemoryStorage(Protocol):
     async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
         """Memories that carry any of the weighted tags (folded), by the sum of the weights of the tags they carry,
         then newest first, at most `limit`."""
+        ...
+
+    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
+        """Memories whose text has any of the terms, by BM25, then newest first, at most `limit`; a phrase counts only
+        where its words stand together. No terms find nothing."""
         ...
 
     async def get_all_tags(self, namespace: str) -> list[TagCount]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import apsw
 
-from ...models import Candidate, Memory, MemoryFilter, MemoryPage, StoreStats, TagCount, Vector
+from ...models import Candidate, Memory, MemoryFilter, MemoryPage, QueryTerms, StoreStats, TagCount, Vector
 from .rows import MEMORY_COLUMNS, condition, memory_from_row
 from .schema import pinned_embedding, schema_version
 
@@ -57,6 +57,34 @@ def tagged(
     """  # noqa: S608
     rows = connection.execute(sql, (json.dumps(weights), where.namespace, *values, limit))
     return [Candidate(content_hash, created_at, score) for content_hash, created_at, score in rows]
+
+
+def matching(connection: apsw.Connection, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
+    if not terms:
+        return []
+    matches, values = condition(where)
+    # FTS5's bm25 is better the lower it is.
+    sql = f"""
+        SELECT m.content_hash, m.created_at, -bm25(memory_text) AS score
+        FROM memory_text CROSS JOIN memories m ON m.id = memory_text.rowid
+        WHERE memory_text MATCH ? AND {matches}
+        ORDER BY score DESC, m.created_at DESC, m.content_hash LIMIT ?
+    """  # noqa: S608
+    rows = connection.execute(sql, (_match_expression(terms), *values, limit))
+    return [Candidate(content_hash, created_at, score) for content_hash, created_at, score in rows]
+
+
+def _match_expression(terms: QueryTerms) -> str:
+    """The terms as FTS5 alternatives, each quoted: text of the user is never syntax."""
+    in_text = [_quoted(word) for word in terms.words] + [_quoted(" ".join(phrase)) for phrase in terms.phrases]
+    names = [_quoted(name) for name in terms.names]
+    parts = [f"{{headings words}} : ({' OR '.join(in_text)})"] if in_text else []
+    parts += [f"names : ({' OR '.join(names)})"] if names else []
+    return " OR ".join(parts)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
 
 
 def all_tags(connection: apsw.Connection, namespace: str) -> list[TagCount]:

@@ -14,11 +14,13 @@ from ...models import (
     MemoryFilter,
     MemoryPage,
     MemoryPatch,
+    QueryTerms,
     StoreOutcome,
     StoreStats,
     TagCount,
     Vector,
 )
+from ..base import TextAnalyzer
 from ..vector_check import checked_vector
 from . import reads, writes
 from .connection import ConnectionThreads, connect, create_private_file, require_safe_sqlite, translated_errors
@@ -29,25 +31,29 @@ from .schema import pin_embedding, pinned_embedding, prepare
 class SqliteVecStorage:
     """Open with `await SqliteVecStorage.open(...)`; any number of processes may have the file open at once."""
 
-    def __init__(self, threads: ConnectionThreads, model_id: str) -> None:
+    def __init__(self, threads: ConnectionThreads, model_id: str, analyze: TextAnalyzer) -> None:
         self._threads = threads
         self._model_id = model_id
+        self._analyze = analyze
 
     @classmethod
-    async def open(cls, path: Path, model_id: str, dimension: int | None) -> "SqliteVecStorage":
+    async def open(cls, path: Path, model_id: str, dimension: int | None, analyze: TextAnalyzer) -> "SqliteVecStorage":
         """Create or migrate the file, check that its vectors are of this model, and connect to it."""
         require_safe_sqlite()
-        return cls(await asyncio.to_thread(_prepared, path, model_id, dimension), model_id)
+        threads = await asyncio.to_thread(_prepared, path, model_id, dimension, analyze)
+        return cls(threads, model_id, analyze)
 
     async def store(self, item: EmbeddedMemory) -> StoreOutcome:
         return (await self.store_batch([item]))[0]
 
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
+        texts = await asyncio.to_thread(lambda: [self._analyze(item.memory.content) for item in items])
+
         def store_all(connection: apsw.Connection) -> list[StoreOutcome]:
             checked = self._check_vectors(connection, items)
             return [
-                writes.store_memory(connection, item.memory, vectors)
-                for item, vectors in zip(items, checked, strict=True)
+                writes.store_memory(connection, item.memory, vectors, text)
+                for item, vectors, text in zip(items, checked, texts, strict=True)
             ]
 
         return await self._threads.write(store_all)
@@ -61,6 +67,9 @@ class SqliteVecStorage:
 
     async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
         return await self._threads.read(lambda connection: reads.tagged(connection, weights, limit, where))
+
+    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
+        return await self._threads.read(lambda connection: reads.matching(connection, terms, limit, where))
 
     async def get_all_tags(self, namespace: str) -> list[TagCount]:
         return await self._threads.read(lambda connection: reads.all_tags(connection, namespace))
@@ -111,12 +120,12 @@ class SqliteVecStorage:
         return checked
 
 
-def _prepared(path: Path, model_id: str, dimension: int | None) -> ConnectionThreads:
+def _prepared(path: Path, model_id: str, dimension: int | None, analyze: TextAnalyzer) -> ConnectionThreads:
     create_private_file(path)
     with translated_errors():
         connection = connect(path, read_only=False)
         try:
-            prepare(connection, path, model_id, dimension)
+            prepare(connection, path, model_id, dimension, analyze)
         finally:
             connection.close()
         return ConnectionThreads(path)

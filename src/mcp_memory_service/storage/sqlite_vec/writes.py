@@ -5,15 +5,18 @@ from dataclasses import replace
 
 import apsw
 
-from ...models import Memory, MemoryPatch, StoreOutcome, Vector, fold_tag
+from ...models import IndexedText, Memory, MemoryPatch, StoreOutcome, Vector, fold_tag
 from ..merging import apply_patch, unite, unite_tags
 from .rows import find_memory, metadata_to_json
+from .schema import insert_words
 
 
-def store_memory(connection: apsw.Connection, memory: Memory, vectors: Sequence[Vector]) -> StoreOutcome:
+def store_memory(
+    connection: apsw.Connection, memory: Memory, vectors: Sequence[Vector], text: IndexedText
+) -> StoreOutcome:
     found = find_memory(connection, memory.namespace, memory.content_hash)
     if found is None:
-        return _insert(connection, memory, vectors)
+        return _insert(connection, memory, vectors, text)
     memory_id, existing = found
     united = unite(existing, memory)
     _save_changes(connection, memory_id, existing, united)
@@ -39,11 +42,12 @@ def delete_memory(connection: apsw.Connection, namespace: str, content_hash: str
     memory_id, _ = found
     connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
     connection.execute("DELETE FROM vectors WHERE memory_id = ?", (memory_id,))
+    connection.execute("DELETE FROM memory_words WHERE memory_id = ?", (memory_id,))
     connection.execute("DELETE FROM memories WHERE id = ?", (memory_id,))
     return True
 
 
-def _insert(connection: apsw.Connection, memory: Memory, vectors: Sequence[Vector]) -> StoreOutcome:
+def _insert(connection: apsw.Connection, memory: Memory, vectors: Sequence[Vector], text: IndexedText) -> StoreOutcome:
     memory_id = connection.execute(
         """
         INSERT INTO memories (namespace, content_hash, created_at, updated_at, memory_type, source, session, sequence,
@@ -66,6 +70,7 @@ def _insert(connection: apsw.Connection, memory: Memory, vectors: Sequence[Vecto
         "INSERT INTO vectors (memory_id, embedding) VALUES (?, ?)",
         [(memory_id, vector.tobytes()) for vector in vectors],
     )
+    insert_words(connection, memory_id, text)
     tags = unite_tags(memory.tags)
     _add_tags(connection, memory_id, memory.namespace, tags)
     return StoreOutcome(memory=replace(memory, tags=tags), created=True)

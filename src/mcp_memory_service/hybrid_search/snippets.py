@@ -1,0 +1,45 @@
+"""The part of a text that shows why it was found, with the matched words marked."""
+
+import re
+
+from .tokens import query_terms, word_tokens
+
+SNIPPET_CHARS = 160
+MARK = "**"
+
+_WORD = re.compile(r"\w+")
+
+
+def snippet(content: str, query: str, length: int = SNIPPET_CHARS) -> str | None:
+    """About `length` characters around the densest matches, each marked; None if no word of the query is there."""
+    matches = matched_spans(content, query)
+    if not matches:
+        return None
+    start = _densest_start(matches, length)
+    end = min(len(content), start + length)
+    parts: list[str] = ["…" if start > 0 else ""]
+    position = start
+    for low, high in matches:
+        if start <= low and high <= end:
+            parts += [content[position:low], MARK, content[low:high], MARK]
+            position = high
+    parts += [content[position:end], "…" if end < len(content) else ""]
+    return " ".join("".join(parts).split())
+
+
+def matched_spans(content: str, query: str) -> list[tuple[int, int]]:
+    """Where words of the content match words of the query, by the same stems as the keyword signal."""
+    terms = query_terms(query)
+    wanted = {*terms.words, *(word for phrase in terms.phrases for word in phrase)}
+    for name in terms.names:
+        wanted.update(word_tokens(name))
+    return [match.span() for match in _WORD.finditer(content) if not wanted.isdisjoint(word_tokens(match.group()))]
+
+
+def _densest_start(matches: list[tuple[int, int]], length: int) -> int:
+    """Where the window with most matches starts, a little before the first of them."""
+    lead = length // 8
+    best = max(
+        matches, key=lambda span: (sum(span[0] <= low < span[0] + length - lead for low, _ in matches), -span[0])
+    )
+    return max(0, best[0] - lead)
