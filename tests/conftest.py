@@ -5,9 +5,9 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
-from tests.fakes import LoadedEmbedder, WordEmbedder
+from tests.fakes import WordEmbedder
 
-from mcp_memory_service.embeddings.local_onnx import MiniLM
+from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
@@ -24,13 +24,9 @@ def isolated_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def minilm() -> MiniLM:
-    return MiniLM(threads=2)
-
-
-@pytest.fixture
-def real_embedder(minilm: MiniLM) -> LoadedEmbedder:
-    return LoadedEmbedder(minilm)
+def local_embedder() -> LocalEmbedder:
+    """The real model, loaded once for all tests."""
+    return LocalEmbedder(threads=2)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mcp_memory_service.embeddings.local_onnx import DIMENSION, MODEL_ID, MiniLM
 from mcp_memory_service.errors import EmbedderUnavailable, StorageUnavailable
 from mcp_memory_service.hybrid_search.words import split_words
 from mcp_memory_service.models import Candidate, MemoryFilter, QueryTerms, TagCount, Vector
@@ -27,25 +26,6 @@ class WordEmbedder:
         for word in split_words(text):
             vector[int(hashlib.sha256(word.encode()).hexdigest(), 16) % cls.dimension] += 1.0
         return (vector / np.linalg.norm(vector)).astype(np.float32)
-
-    async def warm_up(self) -> None:
-        pass
-
-    async def close(self) -> None:
-        pass
-
-
-class LoadedEmbedder:
-    """The real model, loaded once for all tests."""
-
-    model_id = MODEL_ID
-    dimension = DIMENSION
-
-    def __init__(self, model: MiniLM) -> None:
-        self._model = model
-
-    async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        return self._model.embed(texts)
 
     async def warm_up(self) -> None:
         pass
@@ -88,6 +68,10 @@ class PartlyBrokenStorage(SqliteVecStorage):
     async def get_all_tags(self, namespace: str) -> list[TagCount]:
         self._check("get_all_tags")
         return await super().get_all_tags(namespace)
+
+    async def tags_version(self, namespace: str) -> int:
+        self._check("get_all_tags")
+        return await super().tags_version(namespace)
 
     async def count_all_memories(self, namespace: str) -> int:
         self._check("count_all_memories")

@@ -5,10 +5,11 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
 from .errors import ConfigurationError
 from .hybrid_search.fusion import FusionMethod
@@ -115,6 +116,25 @@ class EmbeddingSettings(BaseSettings):
     timeout_seconds: float = Field(default=30.0, gt=0, le=600, description="Limit for one request to that server")
     max_batch: int = Field(default=32, ge=1, le=2048, description="Most texts in one request to that server")
 
+    @field_validator("url")
+    @classmethod
+    def _url_is_http(cls, url: str | None) -> str | None:
+        try:
+            parts = urlsplit(url or "http://unset")
+            valid = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
+        except ValueError:
+            valid = False
+        if not valid:
+            raise ValueError("must be an http or https address")
+        return url
+
+    @field_validator("api_key")
+    @classmethod
+    def _key_fits_a_header(cls, key: SecretStr | None) -> SecretStr | None:
+        if key and not (key.get_secret_value().isascii() and key.get_secret_value().isprintable()):
+            raise ValueError("must be printable ASCII without line breaks")
+        return key
+
     @model_validator(mode="after")
     def _http_needs_address_and_model(self) -> "EmbeddingSettings":
         if self.backend == "http" and not (self.url and self.model):
@@ -163,7 +183,12 @@ class Settings(BaseSettings):
     @field_validator("sqlite_path")
     @classmethod
     def _expand_home(cls, path: Path) -> Path:
-        return path.expanduser()
+        if str(path) == ":memory:":
+            raise ValueError("must name a file; memories are kept")
+        try:
+            return path.expanduser().absolute()
+        except RuntimeError as error:
+            raise ValueError(f"cannot be found: {error}") from error
 
     @field_validator("log_level", mode="before")
     @classmethod
@@ -185,7 +210,8 @@ class Settings(BaseSettings):
     @field_validator("api_key")
     @classmethod
     def _key_is_strong_ascii(cls, key: SecretStr | None) -> SecretStr | None:
-        if key and (len(key.get_secret_value()) < MIN_API_KEY_CHARS or not key.get_secret_value().isascii()):
+        secret = key.get_secret_value() if key else ""
+        if key and (len(secret) < MIN_API_KEY_CHARS or not secret.isascii() or not secret.isprintable()):
             raise ValueError(f"must have at least {MIN_API_KEY_CHARS} ASCII characters")
         return key
 
@@ -219,6 +245,10 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
         return Settings(hybrid=HybridSearchSettings(**hybrid), **given)
     except ValidationError as error:
         raise ConfigurationError("; ".join(_explain(error))) from None
+    except SettingsError as error:
+        raise ConfigurationError(f"A setting cannot be read: {error}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(".env is not UTF-8 text.") from None
 
 
 def unknown_variables() -> list[str]:

@@ -1,6 +1,7 @@
 """The values that travel inside the service: frozen, compared by value, free of I/O."""
 
 import hashlib
+import json
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,14 @@ TagMatch: TypeAlias = Literal["any", "all"]
 SearchMode: TypeAlias = Literal["hybrid", "semantic", "keyword"]
 
 DEFAULT_NAMESPACE = "default"
+
+MAX_TAGS = 100
+MAX_METADATA_CHARS = 65_536
+
+
+def json_chars(value: JsonValue) -> int:
+    """How long a value is as JSON."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def content_hash(content: str) -> str:
@@ -123,7 +132,8 @@ class Candidate:
 class IndexedText:
     """What a full-text index holds of a memory, each as words divided by spaces."""
 
-    headings: str
+    labels: str
+    """Words of headings and tags."""
     words: str
     """Stemmed words in order; runs of unspaced scripts as overlapping pairs of characters."""
     names: str

@@ -3,6 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 MICROSECONDS_PER_DAY = 86_400_000_000
+EARLIEST_MICROSECONDS = -62_135_596_800_000_000
+"""The first moment of year 1, UTC: what lies before has no ISO 8601 date."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 

@@ -53,6 +53,9 @@ def test_content_can_come_from_standard_input(run_cli: Run):
         (("search", "x", "--alpha", "7"), 2, "alpha"),
         (("search", "x", "--hybrid-alpha", "7"), 6, "MCP_MEMORY_HYBRID_ALPHA"),
         (("search", "x", "--tag-match", "some"), 2, "tag-match"),
+        (("search", "x", "--no-tags", "--tag", "a"), 2, "exclude each other"),
+        (("search", "x", "--alpha", "0.5", "--fts-weight", "0.5"), 2, "[alpha_and_weights]"),
+        (("delete", "\udcff"), 3, "[memory_not_found]"),
         (("search",), 2, "QUERY"),
         (("dance",), 2, "dance"),
     ],
@@ -102,9 +105,11 @@ def test_a_store_of_another_program_is_refused(run_cli: Run, tmp_path: Path):
     other = apsw.Connection(str(tmp_path / "cli.db"))
     other.execute("CREATE TABLE theirs (x)")
     other.close()
-    done = run_cli("stats")
-    assert done.code == 5
-    assert "another program" in done.err
+    for command in ("stats", "serve", "mcp"):
+        done = run_cli(command)
+        assert (done.code, done.out) == (5, "")
+        assert "another program" in done.err
+        assert len(done.err.strip().splitlines()) == 1
 
 
 def test_the_demo_shows_a_search_with_its_breakdown(run_cli: Run, tmp_path: Path):
@@ -124,3 +129,20 @@ def test_help_shows_an_example_for_every_command(run_cli: Run):
         assert f"\n  {command}" in overview
         assert "Example" in run_cli(command, "--help").out
     assert run_cli("--version").out.startswith("mcp-memory")
+
+
+def test_modes_weights_and_explanations(run_cli: Run):
+    stored = run_cli("store", "authenticate_user() checks the password", "--tag", "auth").out.split(": ")[1].strip()
+    run_cli("store", "The bakery opens at seven")
+    found = json.loads(run_cli("search", "authenticate_user", "--mode", "keyword", "--limit", "10", "--json").out)
+    assert (found["mode"], found["total"]) == ("keyword", 1)
+    weighed = json.loads(run_cli("search", "bakery", "--fts-weight", "0.3", "--vector-weight", "0.7", "--json").out)
+    assert weighed["alpha_used"] == pytest.approx(0.7)
+    explained = run_cli("search", "when does the bakery open", "--explain", stored)
+    assert explained.code == 0
+    assert "It is number 2 of 2." in explained.out
+    assert "keyword  did not find it" in explained.out
+    assert "1. The bakery opens at seven" in explained.out
+    as_json = json.loads(run_cli("search", "bakery", "--explain", stored, "--type", "note", "--json").out)
+    assert as_json["filtered_by"] == ["memory_type"]
+    assert run_cli("search", "bakery", "--explain", "unknown").code == 3

@@ -1,13 +1,23 @@
 """The search pipeline over a real store: ranking, paging, filters, degradation."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 
 import pytest
 from tests.fakes import BrokenEmbedder, PartlyBrokenStorage, WordEmbedder
 
 from mcp_memory_service.errors import EmbedderUnavailable, InvalidInput, MemoryNotFound, SearchUnavailable
 from mcp_memory_service.hybrid_search import RankingPolicy
-from mcp_memory_service.models import MemoryDraft, MemoryFilter, MemoryPatch, TagCount, content_hash
+from mcp_memory_service.models import (
+    Candidate,
+    MemoryDraft,
+    MemoryFilter,
+    MemoryPatch,
+    QueryTerms,
+    TagCount,
+    Vector,
+    content_hash,
+)
 from mcp_memory_service.services import MemoryService, RetrievalResult, ServiceLimits, signals
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 from mcp_memory_service.timestamps import MICROSECONDS_PER_DAY
@@ -118,7 +128,7 @@ async def test_a_year_old_exact_answer_is_still_first(storage: SqliteVecStorage,
     assert contents(found)[0] == "rathole server port is 2333"
     debug = found.results[0].debug
     assert debug is not None
-    assert 0.996 < debug.recency_factor < 0.997
+    assert 0.998 < debug.recency_factor < 0.999
 
 
 async def test_with_floor_0_recency_is_plain_decay(storage: SqliteVecStorage):
@@ -373,3 +383,105 @@ async def test_the_content_limit_is_a_setting(storage: SqliteVecStorage):
     await service.store_memory(MemoryDraft("12345"))
     with pytest.raises(InvalidInput, match="6 characters, at most 5"):
         await service.store_memory(MemoryDraft("123456"))
+
+
+async def test_limits_hold_for_what_is_united_step_by_step(service: MemoryService):
+    draft = MemoryDraft("same", tags=tuple(f"t{i}" for i in range(100)), metadata={"a": "x" * 60_000})
+    stored = await service.store_memory(draft)
+    for more in (MemoryDraft("same", tags=("one more",)), MemoryDraft("same", metadata={"b": "x" * 60_000})):
+        with pytest.raises(InvalidInput, match="already"):
+            await service.store_memory(more)
+    with pytest.raises(InvalidInput, match="already"):
+        await service.update_memory(stored.memory.content_hash, MemoryPatch(metadata={"b": "x" * 60_000}))
+    assert await service.get_memory(stored.memory.content_hash) == stored.memory
+
+
+async def test_one_and_true_are_different_metadata(service: MemoryService):
+    stored = await service.store_memory(MemoryDraft("x", metadata={"flag": 1}))
+    patched = await service.update_memory(stored.memory.content_hash, MemoryPatch(metadata={"flag": True}))
+    assert patched.metadata["flag"] is True
+    assert (await service.get_memory(stored.memory.content_hash)).metadata["flag"] is True
+
+
+async def test_a_higher_threshold_never_finds_more_and_keeps_all_tag_hits(service: MemoryService):
+    await store_notes(service, 20)
+    await service.store_memory(MemoryDraft("tunnel", tags=("rathole",)))
+    totals: list[int] = []
+    for threshold in (None, 0.0, 0.3, 0.5, 0.9, 1.0):
+        found = await service.retrieve_memories("rathole topic 3", min_similarity=threshold, page_size=100)
+        totals.append(found.paging.total)
+        assert {"tunnel"} | {f"note {i} about topic 3" for i in (3, 8, 13, 18)} <= set(contents(found))
+    assert totals == sorted(totals, reverse=True)
+
+
+async def test_a_tag_that_most_memories_carry_does_not_bury_the_best_answer(service: MemoryService):
+    await service.store_batch([MemoryDraft(f"unrelated thing {i}", tags=("project",)) for i in range(50)])
+    await service.store_memory(MemoryDraft("rathole codebase architecture in Rust"))
+    found = await service.retrieve_memories("rathole project codebase architecture")
+    assert contents(found)[0] == "rathole codebase architecture in Rust"
+    assert found.keywords == ()
+
+
+@pytest.mark.parametrize("tagged", [1, 5, 29, 31, 40, 60, 100])
+async def test_a_growing_project_is_still_found(storage: SqliteVecStorage, tagged: int):
+    service = MemoryService(storage, WordEmbedder())
+    others = [MemoryDraft(f"pelican project codebase architecture note {i}", tags=("pelican",)) for i in range(300)]
+    ours = [MemoryDraft(f"tunnel detail number {i}", tags=("rathole",)) for i in range(tagged)]
+    await service.store_batch(others)
+    await service.store_batch(ours)
+    found = await service.retrieve_memories("rathole project codebase architecture")
+    assert all("rathole" in hit.memory.tags for hit in found.results[: min(tagged, 10)])
+
+
+async def test_a_hanging_embedder_does_not_hold_a_search(storage: SqliteVecStorage, monkeypatch: pytest.MonkeyPatch):
+    class Hanging(WordEmbedder):
+        async def embed(self, texts: Sequence[str]) -> list[Vector]:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    await store_notes(MemoryService(storage, WordEmbedder()))
+    monkeypatch.setattr(signals, "EMBED_TIMEOUT_SECONDS", 0.01)
+    found = await MemoryService(storage, Hanging()).retrieve_memories("topic 3")
+    assert found.degraded == ("embedder_unavailable",)
+
+
+async def test_vectors_of_another_length_degrade_the_search(storage: SqliteVecStorage):
+    class Changed(WordEmbedder):
+        async def embed(self, texts: Sequence[str]) -> list[Vector]:
+            return [vector[:32] for vector in await super().embed(texts)]
+
+    await store_notes(MemoryService(storage, WordEmbedder()))
+    found = await MemoryService(storage, Changed()).retrieve_memories("topic 3")
+    assert found.degraded == ("embedder_unavailable",)
+
+
+async def test_the_signals_are_asked_at_the_same_time(storage: SqliteVecStorage):
+    asked = asyncio.Barrier(3)
+
+    class Meeting(PartlyBrokenStorage):
+        """Each search waits until all three are under way; asked one after the other they would wait for ever."""
+
+        async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
+            await asked.wait()
+            return await super().retrieve(query_vector, limit, where)
+
+        async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
+            await asked.wait()
+            return await super().search_by_tag(weights, limit, where)
+
+        async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
+            await asked.wait()
+            return await super().search_by_text(terms, limit, where)
+
+    await store_notes(MemoryService(storage, WordEmbedder()))
+    async with asyncio.timeout(10):
+        found = await MemoryService(Meeting(storage), WordEmbedder()).retrieve_memories("topic 3 note")
+    assert found.degraded == ()
+
+
+async def test_an_ancient_memory_with_plain_decay_is_no_division_by_zero(storage: SqliteVecStorage):
+    policy = RankingPolicy(recency_floor=0.0, recency_decay=100.0)
+    service = MemoryService(storage, WordEmbedder(), policy, now=lambda: NOW)
+    await service.store_memory(MemoryDraft("old", created_at=0))
+    found = await service.retrieve_memories("old")
+    assert [hit.score for hit in found.results] == [1.0]

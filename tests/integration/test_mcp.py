@@ -1,5 +1,6 @@
 """MCP with the official client: in this process, over stdio, over HTTP."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -106,10 +107,19 @@ async def test_store_find_update_delete(client: InMemoryClient):
         ("store_memory", {"content": "x", "created_at": "2999-01-01"}, "[timestamp_in_future]"),
         ("store_memory", {}, "content"),
         ("retrieve_memory", {"query": ""}, "[query_empty]"),
-        ("retrieve_memory", {"query": "x", "page": 0}, "page"),
+        (
+            "retrieve_memory",
+            {"query": "x", "page": 0},
+            "page: Input should be greater than or equal to 1 [validation_failed]",
+        ),
         ("retrieve_memory", {"query": "x", "page_size": 10**9}, "page_size"),
         ("list_memories", {"tags": [""]}, "[tag_empty]"),
         ("update_memory", {"content_hash": "unknown"}, "[memory_not_found]"),
+        ("store_memory", {"content": "x", "tag": ["a"]}, "has no argument 'tag'; it takes: content, tags,"),
+        ("retrieve_memory", {"query": "x", "limit": 1}, "[unknown_argument]"),
+        ("get_memory", {"content_hash": "\u0000"}, "[memory_not_found]"),
+        ("keyword_search", {"query": " "}, "[query_empty]"),
+        ("hybrid_search", {"query": "x", "fts_weight": 0, "vector_weight": 0}, "[weights_all_zero]"),
         ("no_such_tool", {}, "no_such_tool"),
     ],
 )
@@ -168,3 +178,43 @@ async def test_over_http(tmp_path: Path):
     with server_process(tmp_path) as server:
         await exercise(f"{server.url}/mcp")
         await exercise(f"{server.url}/mcp")
+
+
+async def test_the_search_tools_ask_their_signals(client: InMemoryClient, service: MemoryService):
+    await service.store_batch([MemoryDraft("authenticate_user checks"), MemoryDraft("the bakery")])
+    keyword = data_of(await client.call_tool("keyword_search", {"query": "authenticate_user"}))
+    assert [hit["memory"]["content"] for hit in keyword["results"]] == ["authenticate_user checks"]
+    assert keyword["page_size"] == 20
+    semantic = data_of(await client.call_tool("semantic_search", {"query": "bakery", "threshold": 0.3}))
+    assert semantic["mode"] == "semantic"
+    assert [hit["memory"]["content"] for hit in semantic["results"]] == ["the bakery"]
+    hybrid = data_of(
+        await client.call_tool("hybrid_search", {"query": "bakery", "fts_weight": 0.5, "vector_weight": 0.5})
+    )
+    assert hybrid["alpha_used"] == pytest.approx(0.5)
+    assert hybrid["results"][0]["memory"]["content"] == "the bakery"
+
+
+@pytest.mark.parametrize(("toolsets", "tools"), [(("core",), CORE), (("search",), SEARCH), (("core", "search"), TOOLS)])
+async def test_toolsets_can_be_switched_off(service: MemoryService, toolsets: tuple[str, ...], tools: set[str]):
+    client = InMemoryClient(build_mcp_server(service, BUDGET, toolsets))
+    assert {tool.name for tool in await client.tools()} == tools
+
+
+async def test_quotes_and_long_metadata_keep_the_budget_too(client: InMemoryClient, service: MemoryService):
+    stored = await service.store_memory(
+        MemoryDraft(
+            '"quoted"\n' * 3_000, tags=tuple(f"{i:03d}" + "t" * 190 for i in range(90)), metadata={"k": "v" * 60_000}
+        )
+    )
+    await service.store_batch([MemoryDraft(f"short {i}") for i in range(9)])
+    for tool, arguments in (
+        ("list_memories", {}),
+        ("retrieve_memory", {"query": "quoted"}),
+        ("get_memory", {"content_hash": stored.memory.content_hash}),
+    ):
+        result = await client.call_tool(tool, arguments)
+        assert len(text_of(result)) <= BUDGET
+        assert len(json.dumps(data_of(result))) <= BUDGET
+    listed = data_of(await client.call_tool("list_memories", {}))
+    assert listed["omitted"] == 0 or len(listed["memories"]) >= 5

@@ -51,6 +51,7 @@ def test_a_batch_answers_in_order_and_is_all_or_nothing(rest: TestClient):
     assert [result["created"] for result in results] == [True] * 5 + [False]
     refused = rest.post("/memories/batch", json={"memories": [{"content": "fine"}, {"content": ""}]})
     assert (refused.status_code, refused.json()["code"]) == (422, "content_empty")
+    assert refused.json()["errors"][0]["field"] == "memories.1.content"
     assert rest.get("/memories").json()["total"] == 5
 
 
@@ -145,6 +146,11 @@ ODD_MEMORIES: list[tuple[str, str, int, str]] = [
     ("NUL", '{"content": "a\\u0000b"}', 422, "control_character"),
     ("escape sequence", '{"content": "\\u001b[31m"}', 422, "control_character"),
     ("future", '{"content": "x", "created_at": "2999-01-01T00:00:00Z"}', 422, "timestamp_in_future"),
+    ("before year 1", '{"content": "x", "created_at": "0001-01-01T00:00:00+14:00"}', 422, "timestamp_out_of_range"),
+    ("digits as time", '{"content": "x", "created_at": "1700000000"}', 422, "validation_failed"),
+    ("sequence is no number", '{"content": "x", "sequence": true}', 422, "validation_failed"),
+    ("invisible content", '{"content": "\\u200b"}', 422, "content_empty"),
+    ("line break in a tag", '{"content": "x", "tags": ["a\\r\\nb"]}', 422, "control_character"),
     ("number as time", '{"content": "x", "created_at": 1700000000}', 422, "validation_failed"),
     ("no time", '{"content": "x", "created_at": "yesterday"}', 422, "validation_failed"),
     ("deep metadata", '{"content": "x", "metadata": ' + '{"k":' * 50 + "1" + "}" * 51, 422, "metadata_too_deep"),
@@ -198,6 +204,10 @@ def test_an_odd_memory_is_refused_and_nothing_is_stored(rest: TestClient, body: 
         ({"query": "x", "tags": ["t"] * 10_000}, 422),
         ({"query": "x", "tag_match": "some"}, 422),
         ({"query": "x", "limit": 5}, 422),
+        ({"query": "x", "mode": "magic"}, 422),
+        ({"query": "x", "fts_weight": 0, "vector_weight": 0}, 422),
+        ({"query": "x", "alpha": 0.5, "fts_weight": 0.5}, 422),
+        ({"query": "x", "alpha": 5e-324}, 200),
         ({"query": "🚀🎉"}, 200),
         ({"query": "שלום עולם"}, 200),
         ({"query": "如何部署服务"}, 200),
@@ -259,6 +269,7 @@ def test_a_patch_that_would_change_the_content_is_refused(rest: TestClient):
     url = f"/memories/{stored['content_hash']}"
     for body in ({"content": "new"}, {"tags": [""]}, {"metadata": {"n": 2**64}}, {"memory_type": " "}):
         assert rest.patch(url, json=body).status_code == 422
+    assert "store the new text" in rest.patch(url, json={"content": "new"}).json()["detail"]
     assert rest.get(url).json() == stored["memory"]
 
 
@@ -272,3 +283,41 @@ def test_the_openapi_document_describes_the_service(rest: TestClient):
     retrieve = document["components"]["schemas"]["RetrieveIn"]
     assert all("description" in field or "$ref" in field for field in retrieve["properties"].values())
     assert retrieve["examples"]
+
+
+def test_modes_and_weights_by_rest(rest: TestClient):
+    store(rest, content="authenticate_user() checks the password", tags=["auth"])
+    store(rest, content="The bakery opens at seven")
+
+    def found(**fields: Any) -> dict[str, Any]:
+        return rest.post("/memories/retrieve", json={"query": "authenticate_user", **fields}).json()
+
+    keyword = found(mode="keyword")
+    assert [hit["memory"]["content"] for hit in keyword["results"]] == ["authenticate_user() checks the password"]
+    assert keyword["results"][0]["snippet"].startswith("**authenticate_user**")
+    assert set(keyword["results"][0]["provenance"]) == {"keyword"}
+    assert found(mode="semantic")["total"] == 2
+    assert found(fts_weight=0.3, vector_weight=0.7)["alpha_used"] == pytest.approx(0.7)
+    assert found(vector_threshold=0.99, tags=[])["total"] == 1
+
+
+def test_explain_by_rest(rest: TestClient):
+    for i in range(12):
+        store(rest, content=f"server note {i}", tags=["server"])
+    chosen = store(rest, content="The bakery opens at seven", memory_type="fact")["content_hash"]
+    explained = rest.post("/memories/explain", json={"query": "server note 3", "content_hash": chosen}).json()
+    assert (explained["rank"], explained["page"], explained["total"]) == (13, 2, 13)
+    assert explained["signals_without_it"] == ["keyword", "tag"]
+    assert len(explained["outranked_by"]) == 5
+    assert explained["alpha_for_first_page"] is None
+    assert "no alpha would" in explained["summary"]
+    filtered = rest.post("/memories/explain", json={"query": "x", "content_hash": chosen, "memory_type": "note"}).json()
+    assert (filtered["filtered_by"], filtered["rank"]) == (["memory_type"], None)
+    unknown = rest.post("/memories/explain", json={"query": "x", "content_hash": "0" * 64})
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "memory_not_found")
+    for bad in (
+        {"query": "", "content_hash": chosen},
+        {"query": "x"},
+        {"query": "x", "content_hash": chosen, "debug": True},
+    ):
+        assert rest.post("/memories/explain", json=bad).status_code == 422

@@ -27,7 +27,19 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Generator[TestClient, No
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8000", "localhost.evil.example", "", "[", "192.168.0.1"]
+    "host",
+    [
+        "evil.example",
+        "evil.example:8000",
+        "localhost.evil.example",
+        "",
+        "[",
+        "192.168.0.1",
+        "evil@127.0.0.1",
+        "127.0.0.1/evil",
+        "loopback",
+        "<loopback>",
+    ],
 )
 def test_a_foreign_host_is_misdirected(rest: TestClient, path: str, host: str):
     answer = rest.get(path, headers={"host": host})
@@ -100,7 +112,7 @@ def test_with_the_key_all_is_served_and_probes_need_none(locked: TestClient):
 def test_a_text_body_is_not_taken_for_json(rest: TestClient):
     """A web page can send text/plain without asking first; it must not be able to store memories."""
     answer = rest.post("/memories", content='{"content": "planted"}', headers={"content-type": "text/plain"})
-    assert answer.status_code == 422
+    assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_media_type")
     assert rest.get("/memories").json()["total"] == 0
 
 
@@ -112,4 +124,27 @@ def test_logs_hold_no_memories(tmp_path: Path, caplog: pytest.LogCaptureFixture)
         client.get("/memories?tags=canary-tag")
         client.post("/memories", json={"content": "canary-content", "metadata": {"canary": 2**70}})
         client.post("/memories", json={"content": ["canary"]})
-    assert "canary" not in "".join(record.getMessage() for record in caplog.records if "mcp_memory" in record.name)
+    ours = [record for record in caplog.records if record.name.startswith("mcp_memory_service")]
+    assert "canary" not in "".join(record.getMessage() for record in ours)
+
+
+def test_two_hosts_or_origins_are_one_too_many(rest: TestClient):
+    for name, good, status in (("host", "127.0.0.1:8000", 421), ("origin", "http://127.0.0.1:8000", 403)):
+        answer = rest.get("/health", headers=[(name, good), (name, "http://evil.example")])
+        assert answer.status_code == status
+
+
+def test_an_allowed_origin_may_ask_first_and_read_the_answer(tmp_path: Path):
+    origin = "http://localhost:6274"
+    with rest_client(tmp_path / "a.db", api_key=KEY, allowed_origins=(origin,)) as client:
+        asked = {
+            "origin": origin,
+            "access-control-request-method": "POST",
+            "access-control-request-headers": "authorization",
+        }
+        preflight = client.options("/mcp", headers=asked)
+        assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (200, origin)
+        answer = client.get("/stats", headers={"origin": origin, "authorization": f"Bearer {KEY}"})
+        assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, origin)
+        assert client.get("/stats", headers={"origin": origin}).status_code == 401
+        assert client.options("/mcp", headers={**asked, "origin": "http://evil.example"}).status_code == 403

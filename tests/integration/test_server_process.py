@@ -1,10 +1,14 @@
 """A real server process: it keeps what it acknowledged, shares its file, and stops in order."""
 
+import asyncio
+import json
 import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+from mcp import Client
 from tests.integration.conftest import Finished, server_process
 
 
@@ -37,6 +41,33 @@ def test_the_log_tells_of_a_misspelt_setting_and_holds_no_memory(tmp_path: Path)
         httpx.post(f"{server.url}/memories/retrieve", json={"query": "canary query"})
         httpx.get(f"{server.url}/memories?tags=canary")
         httpx.post(f"{server.url}/memories", json={"content": "canary", "metadata": {"n": 2**80}})
+        asyncio.run(_call_mcp(server.url))
     log = server.log.read_text()
     assert "MCP_MEMORY_HYBIRD_ALPHA is not a setting" in log
     assert "canary" not in log
+
+
+async def _call_mcp(url: str) -> None:
+    async with Client(f"{url}/mcp") as client:
+        await client.call_tool("store_memory", {"content": "canary by MCP", "tags": ["canary"]})
+        await client.call_tool("retrieve_memory", {"query": "canary"})
+
+
+def test_a_tag_written_by_another_process_is_found_by_the_next_search(tmp_path: Path, run_cli: Callable[..., Finished]):
+    with server_process(tmp_path) as server:
+        query = {"query": "what about okapi"}
+        assert httpx.post(f"{server.url}/memories/retrieve", json=query).json()["keywords"] == []
+        path = str(tmp_path / "server.db")
+        assert run_cli("store", "Keys are rotated monthly", "--tag", "okapi", MCP_MEMORY_SQLITE_PATH=path).code == 0
+        assert httpx.post(f"{server.url}/memories/retrieve", json=query).json()["keywords"] == ["okapi"]
+
+
+def test_four_processes_write_to_one_file_at_once_and_lose_nothing(tmp_path: Path, run_cli: Callable[..., Finished]):
+    path = str(tmp_path / "shared.db")
+
+    def store(number: int) -> int:
+        return run_cli("store", f"memory {number}", "--tag", f"t{number}", MCP_MEMORY_SQLITE_PATH=path).code
+
+    with ThreadPoolExecutor(4) as processes:
+        assert list(processes.map(store, range(12))) == [0] * 12
+    assert json.loads(run_cli("stats", "--json", MCP_MEMORY_SQLITE_PATH=path).out)["memories"] == 12

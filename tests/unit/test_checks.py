@@ -22,6 +22,7 @@ def nested(levels: int) -> Any:
     [
         ("", "content_empty"),
         (" \n\t\u2003", "content_empty"),
+        ("\u200b\ufeff", "content_empty"),
         ("x" * 101, "content_too_long"),
         ("a\x00b", "control_character"),
         ("\x1b[31mred", "control_character"),
@@ -73,7 +74,8 @@ def test_the_largest_allowed_metadata_passes():
         ([""], "tag_empty"),
         ([" "], "tag_empty"),
         (["x" * 201], "tags_too_long"),
-        (["a\nb\x07"], "control_character"),
+        (["a\nb"], "control_character"),
+        (["a\r"], "control_character"),
     ],
 )
 def test_bad_tags(tags: list[str], reason: str):
@@ -95,6 +97,9 @@ def test_pages_out_of_range(page: int, size: int):
 
 def test_a_clock_may_be_a_little_ahead_but_no_more():
     checks.check_created_at(10**15 + 60_000_000, now=10**15)
+    checks.check_created_at(-62_135_596_800_000_000, now=10**15)
+    with pytest.raises(InvalidInput, match="before year 1"):
+        checks.check_created_at(-62_135_596_800_000_001, now=10**15)
     with pytest.raises(InvalidInput, match="future"):
         checks.check_created_at(10**15 + 3_600_000_000, now=10**15)
 
@@ -120,3 +125,13 @@ def test_any_json_is_accepted_or_refused_by_a_rule(metadata: dict[str, Any]):
     except InvalidInput as error:
         reason = error.reason
     assert reason in {None, "number_not_finite", "integer_out_of_range", "lone_surrogate", "control_character"}
+
+
+def test_weights_are_another_way_to_give_alpha():
+    assert checks.alpha_from_weights(0.3, None, None) == 0.3
+    assert checks.alpha_from_weights(None, 0.3, 0.7) == pytest.approx(0.7)
+    assert checks.alpha_from_weights(None, 1.0, None) == pytest.approx(0.375)
+    assert 0 < (checks.alpha_from_weights(None, 0.5, 0.0) or 0) < 1e-5
+    for alpha, fts, vector in ((0.5, 0.1, None), (None, 0.0, 0.0), (None, -1.0, None), (None, None, 2.0)):
+        with pytest.raises(InvalidInput):
+            checks.alpha_from_weights(alpha, fts, vector)

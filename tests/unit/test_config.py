@@ -53,6 +53,13 @@ def test_the_environment_beats_dotenv_and_flags_beat_both(monkeypatch: pytest.Mo
         ("API_KEY", "short", "MCP_MEMORY_API_KEY: must have at least 16"),
         ("API_KEY", "ключ" * 8, "MCP_MEMORY_API_KEY: must have at least 16 ASCII"),
         ("EMBEDDING_BACKEND", "http", "needs MCP_MEMORY_EMBEDDING_URL and MCP_MEMORY_EMBEDDING_MODEL"),
+        ("EMBEDDING_URL", "http://[::1", "MCP_MEMORY_EMBEDDING_URL: must be an http or https address"),
+        ("EMBEDDING_API_KEY", "sk-secret\n", "MCP_MEMORY_EMBEDDING_API_KEY: must be printable ASCII"),
+        ("EMBEDDING", "x", "A setting cannot be read"),
+        ("SQLITE_PATH", "~nosuchuser/x.db", "MCP_MEMORY_SQLITE_PATH: cannot be found"),
+        ("SQLITE_PATH", ":memory:", "MCP_MEMORY_SQLITE_PATH: must name a file"),
+        ("MCP_TOOLSETS", "core,magic", "MCP_MEMORY_MCP_TOOLSETS: must name core, search or both"),
+        ("FUSION", "magic", "MCP_MEMORY_FUSION: .*one of rrf, score"),
         ("EMBEDDING_DIMENSION", "0", "MCP_MEMORY_EMBEDDING_DIMENSION: .*allowed: 1 to 65536"),
     ],
 )
@@ -63,8 +70,8 @@ def test_a_bad_value_is_one_line_that_names_variable_and_range(
     with pytest.raises(ConfigurationError, match=complaint) as caught:
         load_settings()
     assert "\n" not in caught.value.message
-    if variable == "API_KEY":
-        assert value not in caught.value.message
+    if variable.endswith("API_KEY"):
+        assert value.strip() not in caught.value.message
 
 
 def test_empty_values_count_as_unset(monkeypatch: pytest.MonkeyPatch):
@@ -106,3 +113,9 @@ def test_what_is_loopback(host: str, loopback: bool):
 def test_settings_cannot_be_changed_by_accident():
     with pytest.raises(ValueError, match="frozen"):
         Settings().http_port = 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_dotenv_that_is_no_text_is_said_in_one_line(tmp_path: Path):
+    (tmp_path / ".env").write_bytes(b"MCP_MEMORY_LOG_LEVEL=\xff\xfe")
+    with pytest.raises(ConfigurationError, match="not UTF-8"):
+        load_settings()

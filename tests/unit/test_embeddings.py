@@ -1,5 +1,6 @@
 """The local model, its slim graph, windows and batches."""
 
+import asyncio
 import hashlib
 from itertools import pairwise
 from pathlib import Path
@@ -13,34 +14,74 @@ from hypothesis import strategies as st
 
 from mcp_memory_service.embeddings import local_onnx
 from mcp_memory_service.embeddings.batching import batches_by_length
-from mcp_memory_service.embeddings.local_onnx import LocalEmbedder, MiniLM
+from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
 from mcp_memory_service.embeddings.slim_model import with_small_word_embeddings
 from mcp_memory_service.embeddings.windows import text_windows
 from mcp_memory_service.errors import EmbedderUnavailable
 
 
-def test_vectors_have_length_one_and_follow_the_order_of_the_texts(minilm: MiniLM):
+async def test_vectors_have_length_one_and_follow_the_order_of_the_texts(local_embedder: LocalEmbedder):
     texts = ["a long text about databases and their indexes " * 8, "short", "a cat sits on the mat", "short"]
-    vectors = minilm.embed(texts)
+    vectors = await local_embedder.embed(texts)
     assert [vector.shape for vector in vectors] == [(384,)] * 4
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(4), abs=1e-5)
     assert np.array_equal(vectors[1], vectors[3])
     for text, vector in zip(texts, vectors, strict=True):
-        assert float(vector @ minilm.embed([text])[0]) > 0.999
+        (alone,) = await local_embedder.embed([text])
+        assert float(vector @ alone) > 0.999
 
 
-def test_meaning_is_nearer_than_words(minilm: MiniLM):
-    query, same, other = minilm.embed(["how do I sign in", "authentication of users", "recipe for apple pie"])
+async def test_meaning_is_nearer_than_words(local_embedder: LocalEmbedder):
+    query, same, other = await local_embedder.embed(
+        ["how do I sign in", "authentication of users", "recipe for apple pie"]
+    )
     assert query @ same > query @ other + 0.1
 
 
-def test_the_slim_model_computes_the_same_numbers(minilm: MiniLM):
+async def test_the_slim_model_computes_the_same_numbers(local_embedder: LocalEmbedder):
+    await local_embedder.warm_up()
+    assert local_embedder._model is not None
     whole: Any = onnxruntime.InferenceSession(str(local_onnx._model_path()), providers=["CPUExecutionProvider"])
     ids = np.array([[101, 9350, 11254, 2622, 102]], dtype=np.int64)
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
     expected = whole.run(["last_hidden_state"], inputs)[0]
-    actual = minilm._session.run(["last_hidden_state"], inputs)[0]
+    actual = local_embedder._model._session.run(["last_hidden_state"], inputs)[0]
     assert np.array_equal(expected, actual)
+
+
+async def test_a_search_does_not_wait_for_all_of_a_large_store(local_embedder: LocalEmbedder):
+    await local_embedder.warm_up()
+    storing = asyncio.create_task(local_embedder.embed(["many words of a long memory " * 60] * 40))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0.05)
+    await local_embedder.embed(["a query"])
+    assert not storing.done()
+    assert len(await storing) == 40
+
+
+@pytest.mark.parametrize("file", ["MODEL_SHA256", "VOCABULARY_SHA256"])
+async def test_a_model_whose_files_are_not_the_expected_ones_is_not_loaded(monkeypatch: pytest.MonkeyPatch, file: str):
+    monkeypatch.setattr(local_onnx, file, "0" * 64)
+    embedder = LocalEmbedder(threads=1)
+    with pytest.raises(EmbedderUnavailable, match="not the expected one"):
+        await embedder.embed(["x"])
+    await embedder.close()
+
+
+async def test_whatever_keeps_the_model_from_loading_is_an_unavailable_embedder(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(local_onnx, "MODEL_PACKAGE", "no_such_package")
+    embedder = LocalEmbedder(threads=1)
+    with pytest.raises(EmbedderUnavailable, match="not installed"):
+        await embedder.embed(["x"])
+    monkeypatch.undo()
+
+    def damaged(model: bytes) -> bytes:
+        return model[:1000]
+
+    monkeypatch.setattr(local_onnx, "with_small_word_embeddings", damaged)
+    with pytest.raises(EmbedderUnavailable, match="cannot be loaded"):
+        await embedder.embed(["x"])
+    await embedder.close()
 
 
 def test_a_model_with_another_graph_is_not_slimmed():
@@ -98,14 +139,19 @@ def test_windows_lose_no_character_but_spaces(text: str):
     assert position == len(squeezed)
 
 
-def test_windows_fit_the_model(minilm: MiniLM):
+async def test_windows_fit_the_model(local_embedder: LocalEmbedder):
+    await local_embedder.warm_up()
+    assert local_embedder._model is not None
+    tokenizer = local_embedder._model._tokenizer
+    tokenizer.no_truncation()
     prose = "The tunnel forwards traffic from the public server to the laboratory at home. " * 60
     code = "def authenticate_user(request: HttpRequest) -> Optional[User]: return verify(request.token_id)\n" * 40
     chinese = "如何在家庭实验室中部署服务并保持其长期稳定运行。" * 60
     for text in (prose, code, chinese):
-        lengths = [len(minilm._tokenizer.encode(window, add_special_tokens=True).ids) for window in text_windows(text)]
+        lengths = [len(tokenizer.encode(window, add_special_tokens=True).ids) for window in text_windows(text)]
         assert max(lengths) <= local_onnx.MAX_PIECES
         assert len(lengths) > 3
+    tokenizer.enable_truncation(local_onnx.MAX_PIECES)
 
 
 @given(st.lists(st.integers(1, 256), max_size=60), st.integers(1, 600))

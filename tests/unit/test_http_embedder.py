@@ -1,5 +1,6 @@
 """The HTTP embedder against a server that answers in each protocol, fails, and recovers."""
 
+import asyncio
 import json
 from collections.abc import Callable
 
@@ -111,6 +112,7 @@ async def test_a_refusal_is_not_repeated():
     ("body", "complaint"),
     [
         ("not json", "not JSON"),
+        ("[" * 100_000, "not JSON"),
         ('{"data": []}', "0 vectors for 1 texts"),
         ('{"rows": []}', "unknown form"),
         ("[]", "unknown form"),
@@ -125,3 +127,26 @@ async def test_an_answer_that_makes_no_sense_is_an_error(body: str, complaint: s
     client = embedder(lambda _: httpx.Response(200, text=body), dimension=3)
     with pytest.raises(EmbedderUnavailable, match=complaint):
         await client.embed(["a"])
+
+
+async def test_all_tries_together_keep_the_time_out():
+    async def hanging(request: httpx.Request) -> httpx.Response:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    client = HttpEmbedder(
+        EmbeddingServer("http://embed.test", "openai", "m1", timeout_seconds=0.05), httpx.MockTransport(hanging)
+    )
+    with pytest.raises(EmbedderUnavailable, match="no answer within"):
+        await client.embed(["a"])
+
+
+async def test_errors_hold_no_secrets():
+    def failing(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError(f"cannot reach {request.url} with {request.headers['authorization']}")
+
+    server = EmbeddingServer("http://user:hunter2@embed.test", "openai", "m1", api_key="sk-secret")
+    with pytest.raises(EmbedderUnavailable) as caught:
+        await HttpEmbedder(server, httpx.MockTransport(failing)).embed(["a"])
+    assert "hunter2" not in caught.value.message
+    assert "secret" not in caught.value.message

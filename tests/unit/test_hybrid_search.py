@@ -1,6 +1,7 @@
 """The ranking functions: the cases of the requirements, then properties that must hold for any input."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -13,14 +14,19 @@ from mcp_memory_service.hybrid_search import (
     apply_recency_decay,
     combine_results_rrf,
     debug_of,
+    dividing_tags,
+    fuse_rrf,
+    fuse_scores,
     get_adaptive_alpha,
     limit_alpha_for_specific_tags,
+    min_max,
     recency_factor,
     rrf_score,
     shared_ranks,
-    strong_matches,
+    split_by_strength,
     tag_weights,
 )
+from mcp_memory_service.hybrid_search.explain import place_of
 from mcp_memory_service.models import Candidate
 from mcp_memory_service.timestamps import MICROSECONDS_PER_DAY
 
@@ -129,6 +135,72 @@ def test_a_further_vote_never_lowers_a_memory(by_vector: list[Candidate], alpha:
     assert names(after).index(last) <= names(before).index(last)
 
 
+# --- fusion of any number of signals
+
+
+signal_names = st.sampled_from(["vector", "tag", "keyword", "graph"])
+many_signals = st.dictionaries(signal_names, scored)
+many_weights = st.fixed_dictionaries({name: st.floats(0.01, 5) for name in ("vector", "tag", "keyword", "graph")})
+
+
+@given(many_signals, many_weights, st.sampled_from([fuse_rrf, fuse_scores]))
+def test_any_fusion_loses_invents_and_repeats_nothing(
+    signals: dict[str, list[Candidate]], weights: dict[str, float], fuse: Callable[..., list[FusedCandidate]]
+):
+    fused = fuse(signals, weights)
+    assert sorted(names(fused)) == sorted({c.content_hash for found in signals.values() for c in found})
+    scores = [candidate.score for candidate in fused]
+    assert scores == sorted(scores, reverse=True)
+    assert all(score >= 0 for score in scores)
+
+
+@given(many_signals, many_weights, st.sampled_from([fuse_rrf, fuse_scores]))
+def test_the_order_of_the_signals_does_not_matter(
+    signals: dict[str, list[Candidate]], weights: dict[str, float], fuse: Callable[..., list[FusedCandidate]]
+):
+    turned = dict(reversed(signals.items()))
+    expected, actual = fuse(signals, weights), fuse(turned, weights)
+    assert {c.content_hash: pytest.approx(c.score) for c in expected} == {c.content_hash: c.score for c in actual}
+
+
+@given(many_signals, many_weights)
+def test_more_weight_for_a_signal_never_lowers_its_first(
+    signals: dict[str, list[Candidate]], weights: dict[str, float]
+):
+    for name, found in signals.items():
+        if found:
+            first = found[0].content_hash
+            before = place_of(first, fuse_rrf(signals, weights))
+            after = place_of(first, fuse_rrf(signals, {**weights, name: weights[name] * 3}))
+            ties = sum(candidate.raw_score == found[0].raw_score for candidate in found)
+            assert before is not None
+            assert after is not None
+            assert after <= before + ties
+
+
+def test_a_signal_without_weight_has_no_vote():
+    fused = fuse_rrf({"vector": [found("a")], "keyword": [found("b")]}, {"vector": 1.0, "keyword": 0.0})
+    assert names(fused) == ["a"]
+
+
+def test_the_two_signal_case_is_exactly_the_formula():
+    signals = {"vector": [found("a", 0.9), found("b", 0.5)], "tag": [found("b", 2.0), found("c", 1.0)]}
+    fused = {c.content_hash: c.score for c in fuse_rrf(signals, {"vector": 0.7, "tag": 0.3})}
+    assert fused == pytest.approx({"a": 0.7 / 61, "b": 0.7 / 62 + 0.3 / 61, "c": 0.3 / 62})
+
+
+def test_score_fusion_keeps_distances_that_ranks_forget():
+    signals = {
+        "vector": [found("a", 0.9), found("b", 0.2), found("c", 0.1)],
+        "keyword": [found("b", 9.0), found("a", 8.9)],
+    }
+    assert names(fuse_scores(signals, {"vector": 0.5, "keyword": 0.5}))[0] == "b"
+    assert names(fuse_scores(signals, {"vector": 0.9, "keyword": 0.1}))[0] == "a"
+    assert min_max([3.0, 2.0, 1.0]) == [1.0, 0.5, 0.0]
+    assert min_max([2.0, 2.0]) == [1.0, 1.0]
+    assert min_max([]) == []
+
+
 # --- adaptive alpha
 
 
@@ -154,14 +226,24 @@ def test_adaptive_alpha_takes_the_settings_as_they_are():
 def test_a_tag_that_few_carry_limits_alpha_and_a_common_one_does_not():
     assert limit_alpha_for_specific_tags(0.7, 1, 600) == 0.45
     assert limit_alpha_for_specific_tags(0.7, 30, 600) == 0.45
-    assert limit_alpha_for_specific_tags(0.7, 31, 600) == 0.7
+    assert 0.45 < limit_alpha_for_specific_tags(0.7, 31, 600) < 0.46
+    assert limit_alpha_for_specific_tags(0.7, 300, 600) == 0.7
     assert limit_alpha_for_specific_tags(0.7, 0, 600) == 0.7
     assert limit_alpha_for_specific_tags(0.25, 1, 600) == 0.25
     assert limit_alpha_for_specific_tags(0.5, 1, 2) == 0.45
 
 
-def test_fourteen_memories_of_a_specific_tag_come_before_what_vectors_find_alone():
-    assert 0.55 * rrf_score(14) > 0.45 * rrf_score(1) > 0.55 * rrf_score(15)
+@given(st.floats(0, 1), st.integers(1, 5_000), st.integers(1, 5_000))
+def test_one_more_memory_with_a_tag_never_changes_alpha_much(alpha: float, tagged: int, more: int):
+    corpus = tagged + more
+    before, after = (limit_alpha_for_specific_tags(alpha, n, corpus) for n in (tagged, tagged + 1))
+    assert before <= alpha
+    assert tagged == 1 or abs(after - before) <= 0.55 / 0.45 / corpus + 1e-12
+
+
+def test_tags_that_most_memories_carry_tell_nothing_apart():
+    assert dividing_tags({"project": 31, "rathole": 30}, 60) == {"rathole": 30}
+    assert dividing_tags({"only": 1}, 1) == {"only": 1}
 
 
 # --- tag weights and ranks
@@ -182,21 +264,28 @@ def test_tag_weights_are_finite_and_positive(counts: dict[str, int], corpus: int
 
 @pytest.mark.parametrize(
     ("scores", "ranks"),
-    [([], []), ([3.0], [1]), ([9, 4, 4, 1], [1, 3, 3, 4]), ([2, 2, 2], [3, 3, 3]), ([5, 4, 3], [1, 2, 3])],
+    [([], []), ([3.0], [1]), ([9, 4, 4, 4, 1], [1, 3, 3, 3, 5]), ([2, 2], [1, 1]), ([5, 4, 3], [1, 2, 3])],
 )
-def test_equal_matches_share_the_last_place_of_their_group(scores: list[float], ranks: list[int]):
+def test_equal_matches_share_the_middle_place_of_their_group(scores: list[float], ranks: list[int]):
     assert shared_ranks(scores) == ranks
 
 
 @given(st.lists(st.sampled_from([1.0, 2.0, 3.0])).map(lambda scores: sorted(scores, reverse=True)))
-def test_a_shared_rank_is_how_many_match_at_least_as_well(scores: list[float]):
-    assert shared_ranks(scores) == [sum(other >= score for other in scores) for score in scores]
+def test_shared_ranks_follow_the_scores(scores: list[float]):
+    ranks = shared_ranks(scores)
+    for position, (score, rank) in enumerate(zip(scores, ranks, strict=True)):
+        first = sum(other > score for other in scores) + 1
+        last = sum(other >= score for other in scores)
+        assert first <= rank <= last
+        assert first <= position + 1 <= last
 
 
 def test_weak_matches_have_no_vote():
     matches = [found("rathole", 6.0), found("half", 3.0), found("weak", 1.4)]
-    assert [match.content_hash for match in strong_matches(matches)] == ["rathole", "half"]
-    assert strong_matches([]) == []
+    strong, weak = split_by_strength(matches)
+    assert [match.content_hash for match in strong] == ["rathole", "half"]
+    assert [match.content_hash for match in weak] == ["weak"]
+    assert split_by_strength([]) == ([], [])
 
 
 # --- recency
@@ -234,7 +323,9 @@ def test_a_memory_from_the_future_counts_as_new():
 def test_with_the_default_floor_age_alone_never_takes_the_first_place(alpha: float, tied_on_tags: int):
     leader = found("leader", created_at=0)
     fresh = [found(f"fresh{i}", created_at=NOW) for i in range(50)]
-    fused = combine_results_rrf([leader, *fresh], [leader, *fresh][:tied_on_tags], alpha)
+    tied = [leader, *fresh][:tied_on_tags]
+    weights = {"vector": alpha, "tag": 1 - alpha, "keyword": 1 - alpha}
+    fused = fuse_rrf({"vector": [leader, *fresh], "tag": tied, "keyword": tied}, weights)
     assert names(apply_recency_decay(fused, 10.0, NOW, POLICY.recency_floor))[0] == "leader"
 
 

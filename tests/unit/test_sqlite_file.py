@@ -14,8 +14,8 @@ from mcp_memory_service.errors import (
     StorageUnavailable,
     StoreCorrupt,
 )
-from mcp_memory_service.hybrid_search import indexed_text
-from mcp_memory_service.models import EmbeddedMemory, Memory, content_hash
+from mcp_memory_service.hybrid_search import indexed_text, query_terms
+from mcp_memory_service.models import EmbeddedMemory, Memory, MemoryFilter, content_hash
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, connection, schema
 
 
@@ -86,18 +86,24 @@ async def test_a_database_of_another_program_is_left_alone(tmp_path: Path):
     path = tmp_path / "foreign.db"
     foreign = apsw.Connection(str(path))
     foreign.execute("CREATE TABLE theirs (x)")
+    foreign.execute(f"PRAGMA user_version = {len(schema.MIGRATIONS)}").fetchall()
     foreign.close()
+    path.chmod(0o644)
+    before = path.read_bytes()
     with pytest.raises(StoreCorrupt, match="another program"):
         await opened(path)
-    assert apsw.Connection(str(path)).execute("SELECT name FROM sqlite_schema").get == "theirs"
+    assert path.read_bytes() == before
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
 async def test_a_file_that_is_no_database_is_refused(tmp_path: Path):
     path = tmp_path / "text.db"
     path.write_text("not a database at all, but long enough to look at" * 100)
+    path.chmod(0o644)
     with pytest.raises(StoreCorrupt):
         await opened(path)
     assert path.read_text().startswith("not a database")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
 async def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path):
@@ -178,4 +184,62 @@ async def test_a_failing_write_leaves_no_transaction_behind(tmp_path: Path):
         await store._threads.write(fail)
     assert [tag.tag for tag in await store.get_all_tags("default")] == ["t"]
     await store.store(embedded("b"))
+    await store.close()
+
+
+async def test_a_file_that_was_deleted_or_replaced_takes_no_more_writes(tmp_path: Path):
+    path = tmp_path / "memories.db"
+    store = await opened(path)
+    await store.store(embedded("a"))
+    path.rename(tmp_path / "moved.db")
+    with pytest.raises(StorageUnavailable, match="moved, deleted or replaced"):
+        await store.store(embedded("b"))
+    with pytest.raises(StorageUnavailable):
+        await store.ping()
+    path.write_text("")
+    with pytest.raises(StorageUnavailable):
+        await store.store(embedded("b"))
+    await store.close()
+
+
+async def test_a_file_of_the_first_version_gets_its_words(tmp_path: Path):
+    path = tmp_path / "memories.db"
+    connection.create_private_file(path)
+    raw = connection.connect(path, read_only=False)
+    schema.prepare(raw, path, "m", 4, indexed_text, schema.MIGRATIONS[:1])
+    raw.execute(
+        "INSERT INTO memories (namespace, content_hash, created_at, updated_at, metadata, content)"
+        " VALUES ('default', ?, 1, 1, '{}', 'the old tunnel')",
+        (content_hash("the old tunnel"),),
+    )
+    raw.close()
+    store = await opened(path)
+    found = await store.search_by_text(query_terms("tunnels"), 10, MemoryFilter())
+    assert [candidate.content_hash for candidate in found] == [content_hash("the old tunnel")]
+    await store.close()
+
+
+async def test_two_processes_worth_of_stores_see_each_others_tags(tmp_path: Path):
+    one, other = await opened(tmp_path / "memories.db"), await opened(tmp_path / "memories.db")
+    before = await other.tags_version("default")
+    await one.store(embedded("a", "new"))
+    changed = await other.tags_version("default")
+    assert changed != before
+    await one.store(embedded("b", "new"))
+    assert await other.tags_version("default") == changed
+    await one.close()
+    await other.close()
+
+
+async def test_a_locked_store_waits_and_then_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "memories.db"
+    monkeypatch.setattr(connection, "BUSY_TIMEOUT_MILLISECONDS", 30)
+    store = await opened(path)
+    blocker = connection.connect(path, read_only=False)
+    blocker.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StorageUnavailable, match="locked by another process"):
+        await store.store(embedded("a"))
+    blocker.execute("ROLLBACK")
+    assert (await store.store(embedded("a"))).created
+    blocker.close()
     await store.close()

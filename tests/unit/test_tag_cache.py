@@ -1,4 +1,4 @@
-"""The tag list is kept for a minute, and is right again at once after a write by this process."""
+"""The tag list is kept until it changes, for a minute at the most."""
 
 import pytest
 from tests.fakes import PartlyBrokenStorage, WordEmbedder

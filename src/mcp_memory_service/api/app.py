@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
 from .. import __version__
@@ -42,6 +43,14 @@ def create_app(settings: Settings) -> FastAPI:
     app.router.routes.append(Route("/mcp", endpoint=mcp, methods=["GET", "POST", "DELETE"]))
     install_problem_handlers(app)
     app.add_middleware(MetricsMiddleware, metrics=metrics)
+    if settings.allowed_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=[origin.rstrip("/") for origin in settings.allowed_origins],
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            allow_headers=["authorization", "content-type", "last-event-id", "mcp-protocol-version", "mcp-session-id"],
+            expose_headers=["mcp-session-id"],
+        )
     app.add_middleware(SecurityMiddleware, rules=_access_rules(settings))
     return app
 

@@ -1,6 +1,5 @@
 """Errors as RFC 9457 problem+json, with one table from our errors to HTTP."""
 
-import logging
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
@@ -28,8 +27,6 @@ from ..errors import (
     Unavailable,
     error_code,
 )
-
-logger = logging.getLogger(__name__)
 
 STATUS_BY_ERROR: dict[type[MemoryServiceError], int] = {
     InvalidInput: 422,
@@ -87,9 +84,11 @@ async def _service_error(_request: Request, error: Exception) -> JSONResponse:
     return problem(status, error_code(error), error.message, errors, headers)
 
 
-async def _validation_error(_request: Request, error: Exception) -> JSONResponse:
+async def _validation_error(request: Request, error: Exception) -> JSONResponse:
     """Says what is wrong with which field, and never repeats what was sent: it may be no valid text."""
     assert isinstance(error, RequestValidationError)
+    if request.method in {"POST", "PATCH"} and "json" not in request.headers.get("content-type", ""):
+        return problem(415, "unsupported_media_type", "Send JSON, with the header 'Content-Type: application/json'.")
     found = [(_field_name(item["loc"]), str(item["msg"]), str(item["type"])) for item in error.errors()]
     if any(kind == "json_invalid" for _, _, kind in found):
         return problem(400, "malformed_json", "The body is not valid JSON.")
@@ -104,8 +103,8 @@ async def _http_error(_request: Request, error: Exception) -> JSONResponse:
     return problem(error.status_code, code, str(error.detail), headers=dict(error.headers or {}))
 
 
-async def _unexpected_error(request: Request, error: Exception) -> JSONResponse:
-    logger.error("Unexpected error in %s %s", request.method, request.url.path, exc_info=error)
+async def _unexpected_error(_request: Request, _error: Exception) -> JSONResponse:
+    """The server below logs it, with its traceback."""
     return problem(500, "internal_error", "Something unexpected went wrong; the log has the details.")
 
 

@@ -1,5 +1,6 @@
 """What every request must pass before it is routed, REST and MCP alike: host, origin, size, key."""
 
+import re
 import secrets
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..config import is_loopback
 from .problems import problem
 
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:[0-9]{1,5})?", re.ASCII)
 _LOOPBACK = "<loopback>"  # no host can be named so
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
@@ -31,7 +33,7 @@ class AccessRules:
     def allows_host(self, host_header: str) -> bool:
         """Loopback names, the address we serve on, and what was allowed: a page that was made to point to this
         machine (DNS rebinding) comes with its own name."""
-        here = _parts(f"//{host_header}")
+        here = _parts(f"//{host_header}") if _HOST.fullmatch(host_header) else None
         served = {_LOOPBACK, self.http_host.lower(), *(allowed.lower() for allowed in self.allowed_hosts)}
         return here is not None and (here.host in served or "*" in served)
 
@@ -65,22 +67,24 @@ class SecurityMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope["path"], Headers(scope=scope))
+        refusal = self._refusal(scope, Headers(scope=scope))
         if refusal is not None:
             await refusal(scope, receive, send)
             return
         await self._app(scope, _limited(receive), send)
 
-    def _refusal(self, path: str, headers: Headers) -> ASGIApp | None:
+    def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         host = headers.get("host", "")
-        if not self._rules.allows_host(host):
+        if len(headers.getlist("host")) != 1 or not self._rules.allows_host(host):
             return problem(421, "host_not_allowed", "This Host is not served here; add it to MCP_MEMORY_ALLOWED_HOSTS.")
         origin = headers.get("origin")
-        if origin is not None and not self._rules.allows_origin(origin, host):
+        if len(headers.getlist("origin")) > 1 or (origin is not None and not self._rules.allows_origin(origin, host)):
             return problem(
                 403, "origin_not_allowed", "This web origin may not call; add it to MCP_MEMORY_ALLOWED_ORIGINS."
             )
-        if path not in OPEN_PATHS and not self._rules.allows_key(headers.get("authorization", "")):
+        is_preflight = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
+        is_open = is_preflight or scope["path"] in OPEN_PATHS
+        if not is_open and not self._rules.allows_key(headers.get("authorization", "")):
             return problem(
                 401,
                 "api_key_required",

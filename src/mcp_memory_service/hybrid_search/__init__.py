@@ -20,7 +20,7 @@ from .keywords import STOP_WORDS, TagVocabulary, extract_query_keywords
 from .policy import RankingPolicy
 from .recency import apply_recency_decay, recency_factor
 from .snippets import matched_spans, snippet
-from .tag_rank import shared_ranks, strong_matches, tag_weights
+from .tag_rank import dividing_tags, shared_ranks, split_by_strength, tag_weights
 from .tokens import indexed_text, query_terms
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "apply_recency_decay",
     "combine_results_rrf",
     "debug_of",
+    "dividing_tags",
     "extract_query_keywords",
     "fuse_rrf",
     "fuse_scores",
@@ -51,6 +52,6 @@ __all__ = [
     "rrf_score",
     "shared_ranks",
     "snippet",
-    "strong_matches",
+    "split_by_strength",
     "tag_weights",
 ]

@@ -8,10 +8,11 @@ STRONG_SEMANTIC_ALPHA = 0.8
 MANY_MATCHING_TAGS = 3
 MANY_TAGS_BOOST = 1.5
 
-# A query that names a tag of at most one memory in twenty is about that thing. At 0.45 the first 14 memories that
-# carry such a tag come before anything the vector signal finds alone (0.55 / 74 > 0.45 / 61); larger groups need
-# support from it. See docs/adr/0004.
+# A query that names a tag of at most one memory in twenty is about that thing. At 0.45 a memory that leads by tag comes
+# before one that leads by vector. From there the limit rises evenly to 1 for a tag that half of the memories carry: a
+# step would let a project be found worse the day it grows past a bound. See docs/adr/0004.
 SPECIFIC_SHARE = 0.05
+COMMON_SHARE = 0.5
 SPECIFIC_TAG_ALPHA = 0.45
 
 
@@ -41,6 +42,9 @@ def _alpha_for_size(corpus_size: int, config: AdaptiveThresholds) -> float:
 
 
 def limit_alpha_for_specific_tags(alpha: float, tagged_memories: int, corpus_size: int) -> float:
-    """Let the tag signal lead when few memories carry what the query names; otherwise alpha stays."""
-    is_specific = 0 < tagged_memories <= max(1.0, SPECIFIC_SHARE * corpus_size)
-    return min(alpha, SPECIFIC_TAG_ALPHA) if is_specific else alpha
+    """Let the tag signal lead the more, the fewer memories carry what the query names."""
+    if tagged_memories == 0 or corpus_size == 0:
+        return alpha
+    share = tagged_memories / corpus_size if tagged_memories > 1 else 0.0
+    common = min(1.0, max(0.0, (share - SPECIFIC_SHARE) / (COMMON_SHARE - SPECIFIC_SHARE)))
+    return min(alpha, SPECIFIC_TAG_ALPHA + common * (1.0 - SPECIFIC_TAG_ALPHA))

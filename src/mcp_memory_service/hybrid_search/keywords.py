@@ -2,6 +2,9 @@
 
 import re
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
 
 from ..models import fold_tag
 from .words import matching_units, split_words
@@ -21,24 +24,37 @@ STOP_WORDS: frozenset[str] = frozenset(
 _QUALIFIER = re.compile(r"[:/=]")
 
 
+@dataclass(slots=True)
+class _TrieNode:
+    """Where a phrase has got to: the tags that end here, and the words that go on."""
+
+    tags: list[str] = field(default_factory=list[str])
+    next_words: "dict[str, _TrieNode]" = field(default_factory=dict[str, "_TrieNode"])
+
+
 class TagVocabulary:
     """The existing tags, prepared once so that each query is a few look-ups however many tags there are."""
 
     def __init__(self, tags: Iterable[str]) -> None:
-        self._tags_by_phrase: dict[tuple[str, ...], list[str]] = {}
+        self._first_words = _TrieNode()
         for tag in sorted({fold_tag(tag) for tag in tags}):
             for phrase in _phrases_naming(tag):
-                self._tags_by_phrase.setdefault(phrase, []).append(tag)
-        self._longest = max(map(len, self._tags_by_phrase), default=0)
+                node = self._first_words
+                for word in phrase:
+                    node = node.next_words.setdefault(word, _TrieNode())
+                node.tags.append(tag)
 
     def tags_in(self, query: str) -> list[str]:
         """The folded tags that the query names, in the order of their first mention, each once."""
         units = matching_units(split_words(query))
         found: dict[str, None] = {}
         for start in range(len(units)):
-            for end in range(start + 1, min(start + self._longest, len(units)) + 1):
-                for tag in self._tags_by_phrase.get(tuple(units[start:end]), ()):
-                    found.setdefault(tag)
+            node: _TrieNode | None = self._first_words
+            for unit in islice(units, start, None):
+                node = node.next_words.get(unit)
+                if node is None:
+                    break
+                found.update(dict.fromkeys(node.tags))
         return list(found)
 
 
@@ -54,11 +70,12 @@ def extract_query_keywords(query: str, existing_tags: Collection[str] | TagVocab
     return vocabulary.tags_in(query)
 
 
-def _phrases_naming(tag: str) -> set[tuple[str, ...]]:
+@lru_cache(maxsize=100_000)  # a vocabulary is made anew after every new tag, mostly of the same tags
+def _phrases_naming(tag: str) -> frozenset[tuple[str, ...]]:
     """The word sequences by which a query may mean this tag: all of it, or what follows its last qualifier."""
     spellings = (tag, _QUALIFIER.split(tag)[-1])
     phrases = {tuple(matching_units(split_words(spelling))) for spelling in spellings}
-    return {phrase for phrase in phrases if phrase and not _is_stop_word(phrase)}
+    return frozenset(phrase for phrase in phrases if phrase and not _is_stop_word(phrase))
 
 
 def _is_stop_word(phrase: tuple[str, ...]) -> bool:

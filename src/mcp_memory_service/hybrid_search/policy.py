@@ -13,10 +13,10 @@ class RankingPolicy:
     recency_decay: float = 0.01
     """Per day: half of the decaying part is gone after ln 2 / 0.01 ≈ 70 days."""
 
-    recency_floor: float = 0.996
-    """Above 0.9959, the smallest step from first to second place that adaptive alphas make: (0.25/62 + 0.75/62) /
-    (0.25/61 + 0.75/62), when two memories tie on tags. So age alone never takes the first place from the best answer;
-    it decides between equals and moves neighbours further down (docs/adr/0005)."""
+    recency_floor: float = 0.998
+    """Above 0.9977 = (0.25/62 + 1.5/61) / (0.25/61 + 1.5/61): the smallest lead of a memory that is first by vector and
+    shares first place by tag and keyword, at any adaptive alpha. So age alone never takes the first place from a memory
+    that no signal places behind another; it decides between equals (docs/adr/0005)."""
 
     adaptive_threshold_small: int = 500
     adaptive_threshold_large: int = 5000

@@ -2,11 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from ..models import Candidate
+from .alpha import COMMON_SHARE
 
 # Of the best match's weight. Two equally rare tags of which a memory carries one are exactly half.
 STRONG_SHARE = 0.5
+
+SMALLEST_JUDGED_CORPUS = 10
 
 
 def tag_weights(memories_per_tag: Mapping[str, int], corpus_size: int) -> dict[str, float]:
@@ -21,28 +25,36 @@ def tag_weights(memories_per_tag: Mapping[str, int], corpus_size: int) -> dict[s
     }
 
 
-def shared_ranks(scores: Sequence[float]) -> list[int]:
-    """Rank descending scores so that equals share one rank: how many match at least this well.
+def dividing_tags(memories_per_tag: Mapping[str, int], corpus_size: int) -> dict[str, int]:
+    """The tags that tell memories apart: one that most memories carry would lift them all above the rest.
 
-    Equal tag matches say nothing about each other, so the other signals must decide among them; and a tag that
-    hundreds carry lifts nobody far. [9, 4, 4, 1] → [1, 3, 3, 4].
+    In a store of a few memories every tag is on a large share of them, so there all count.
     """
-    ranks = [0] * len(scores)
-    last_of_group = len(scores)
-    for position in range(len(scores) - 1, -1, -1):
-        if position + 1 < len(scores) and scores[position] != scores[position + 1]:
-            last_of_group = position + 1
-        ranks[position] = last_of_group
+    if corpus_size < SMALLEST_JUDGED_CORPUS:
+        return dict(memories_per_tag)
+    return {tag: memories for tag, memories in memories_per_tag.items() if memories <= COMMON_SHARE * corpus_size}
+
+
+def shared_ranks(scores: Sequence[float]) -> list[int]:
+    """Rank descending scores so that equals share one rank, the middle of their places.
+
+    Equal matches say nothing about each other, so the other signals must decide among them; and a tag that hundreds
+    carry lifts nobody far. [9, 4, 4, 4, 1] → [1, 3, 3, 3, 5].
+    """
+    ranks: list[int] = []
+    for _, group in groupby(scores):
+        size = sum(1 for _ in group)
+        first = len(ranks) + 1
+        ranks += [first + (size - 1) // 2] * size
     return ranks
 
 
-def strong_matches(tag_matches: Sequence[Candidate]) -> list[Candidate]:
-    """The matches that carry at least half the weight of the best one, in the same order.
+def split_by_strength(tag_matches: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+    """The matches that carry at least half the weight of the best one, and the weak rest, each in the same order.
 
     RRF ranks are so flat (1/61 against 1/71) that a memory with only the common tags of a query would get nearly the
     vote of the one with its rare tag; what matches far less than the best has no vote.
     """
-    if not tag_matches:
-        return []
-    least = STRONG_SHARE * tag_matches[0].raw_score
-    return [match for match in tag_matches if match.raw_score >= least]
+    least = STRONG_SHARE * tag_matches[0].raw_score if tag_matches else 0.0
+    strong = [match for match in tag_matches if match.raw_score >= least]
+    return strong, list(tag_matches[len(strong) :])

@@ -4,7 +4,7 @@ The same for every store, so that a keyword search finds the same memories which
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib import import_module
 from itertools import pairwise
@@ -31,10 +31,12 @@ _english: Any = import_module("Stemmer").Stemmer("english")  # by name: the libr
 _english_lock = Lock()  # a stemmer has buffers of its own, and texts are analyzed on several threads
 
 
-def indexed_text(text: str) -> IndexedText:
-    """What a full-text index holds of a text; the words of Markdown headings count once more."""
-    headings = "\n".join(_HEADING.findall(text))
-    return IndexedText(" ".join(word_tokens(headings)), " ".join(word_tokens(text)), " ".join(name_tokens(text)))
+def indexed_text(content: str, tags: Sequence[str] = ()) -> IndexedText:
+    """What a full-text index holds of a memory: its words, and once more those of its Markdown headings and its tags,
+    so that a word which only a tag has finds the memory too."""
+    labels = "\n".join([*_HEADING.findall(content), *tags])
+    text = "\n".join([content, *tags])
+    return IndexedText(" ".join(word_tokens(labels)), " ".join(word_tokens(content)), " ".join(name_tokens(text)))
 
 
 def query_terms(query: str) -> QueryTerms:
@@ -68,7 +70,7 @@ def name_tokens(text: str) -> Iterator[str]:
 
 
 def _is_compound(name: str) -> bool:
-    return name[-1:] in {"+", "#"} or len(split_words(_CAMEL_BOUNDARY.sub(" ", name))) > 1
+    return name[:1] == "_" or name[-1:] in {"+", "#", "_"} or len(split_words(_CAMEL_BOUNDARY.sub(" ", name))) > 1
 
 
 def _word_forms(word: str) -> Iterator[str]:

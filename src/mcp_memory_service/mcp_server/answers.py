@@ -1,5 +1,6 @@
 """MCP answers: a compact text and the same as structured data, each cut to a budget of characters."""
 
+import json
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
@@ -12,13 +13,17 @@ from ..services import MemoryListing, RetrievalResult
 
 # Every content that is shown at all is shown this far, if it is that long.
 LEAST_CONTENT_CHARS = 200
-# Longer metadata is left out of lists of memories; get_memory has it.
+# Longer metadata and more tags are left out of lists of memories; get_memory has them.
 LONGEST_METADATA_CHARS = 1_000
+LONGEST_TAGS_CHARS = 500
+# What an answer takes beside its memories.
+FRAME_CHARS = 600
 
 
 class CutMemory(MemoryOut):
     content_cut: int = Field(default=0, description="Characters left out of content; get_memory has them")
     metadata_cut: bool = Field(default=False, description="True if long metadata was left out; get_memory has it")
+    tags_cut: int = Field(default=0, description="Tags left out; get_memory has them")
 
 
 class CutHit(RankedOut):
@@ -36,7 +41,7 @@ class FittingList(PagedOut):
 
 
 class MemoryPart(BaseModel):
-    memory: MemoryOut
+    memory: CutMemory
     offset: int
     next_offset: int | None = Field(description="Where the next part starts; null at the end")
 
@@ -93,14 +98,16 @@ def fit_listing(listing: MemoryListing, budget: int) -> tuple[str, FittingList]:
 
 
 def fit_memory(memory: Memory, offset: int, budget: int) -> tuple[str, MemoryPart]:
-    out = MemoryOut.of(memory)
-    around = len(out.model_copy(update={"content": ""}).model_dump_json())
-    room = max(LEAST_CONTENT_CHARS, budget - around)
-    part = memory.content[offset : offset + room]
-    end = offset + len(part)
+    part = _bounded(MemoryOut.of(memory), metadata_chars=budget // 2, tags_chars=budget // 4)
+    rest = part.content[offset:]
+    part.content = ""
+    room = max(LEAST_CONTENT_CHARS, budget - FRAME_CHARS - len(part.model_dump_json()))
+    part.content = rest[: _fitting_chars(rest, room)]
+    end = offset + len(part.content)
     next_offset = end if end < len(memory.content) else None
-    text = part + (f"\n[goes on at offset {next_offset}]" if next_offset else "")
-    return text, MemoryPart(memory=out.model_copy(update={"content": part}), offset=offset, next_offset=next_offset)
+    part.content_cut = len(memory.content) - end
+    text = part.content + (f"\n[goes on at offset {next_offset}]" if next_offset else "")
+    return text, MemoryPart(memory=part, offset=offset, next_offset=next_offset)
 
 
 def content_shares(lengths: Sequence[int], room: int) -> list[int]:
@@ -125,25 +132,46 @@ def _fitting(items: list[T], memories: list[CutMemory], budget: int) -> list[T]:
 
     `memories[i]` is the memory inside `items[i]`, or the item itself.
     """
-    lengths = [len(memory.content) for memory in memories]
-    around = [len(item.model_dump_json()) - length for item, length in zip(items, lengths, strict=True)]
-    count, used = 0, 0
-    for extra, length in zip(around, lengths, strict=True):
-        used += extra + min(length, LEAST_CONTENT_CHARS)
-        if count and used > budget:
-            break
-        count += 1
-    shares = content_shares(lengths[:count], budget - sum(around[:count]))
-    for memory, share in zip(memories, shares, strict=False):
-        memory.content_cut = len(memory.content) - share
-        memory.content = memory.content[:share]
+    contents = [memory.content for memory in memories]
+    for memory in memories:
+        memory.content = ""
+    around = [len(item.model_dump_json()) for item in items]
+    room = budget - FRAME_CHARS
+    count = _how_many(around, [min(len(content), LEAST_CONTENT_CHARS) for content in contents], room)
+    shares = content_shares([len(content) for content in contents[:count]], room - sum(around[:count]))
+    for memory, content, share in zip(memories, contents, shares, strict=False):
+        memory.content = content[: _fitting_chars(content, share)]
+        memory.content_cut = len(content) - len(memory.content)
     return items[:count]
 
 
-def _bounded(memory: MemoryOut) -> CutMemory:
+def _how_many(around: list[int], least: list[int], room: int) -> int:
+    """How many items fit with the least of their contents; one is always shown."""
+    count, used = 0, 0
+    for extra, content in zip(around, least, strict=True):
+        used += extra + content
+        if count and used > room:
+            break
+        count += 1
+    return count
+
+
+def _fitting_chars(content: str, room: int) -> int:
+    """How much of a content takes at most `room` characters as JSON, where quotes and line breaks take two."""
+    chars = min(len(content), room)
+    escaped = len(json.dumps(content[:chars], ensure_ascii=False)) - 2
+    return chars if escaped <= room else max(1, chars * room // escaped)
+
+
+def _bounded(
+    memory: MemoryOut, metadata_chars: int = LONGEST_METADATA_CHARS, tags_chars: int = LONGEST_TAGS_CHARS
+) -> CutMemory:
     cut = CutMemory(**memory.model_dump())
-    if len(str(cut.metadata)) > LONGEST_METADATA_CHARS:
+    if len(json.dumps(cut.metadata, ensure_ascii=False)) > metadata_chars:
         cut.metadata, cut.metadata_cut = {}, True
+    while sum(map(len, cut.tags)) > tags_chars:
+        cut.tags.pop()
+        cut.tags_cut += 1
     return cut
 
 

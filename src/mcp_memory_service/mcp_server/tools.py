@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeAlias
 
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import CallToolResult, ToolAnnotations
+from mcp.types import CallToolResult
 from pydantic import Field
 from starlette.types import ASGIApp
 
@@ -26,7 +26,7 @@ from .answers import (
     reply,
     stored_text,
 )
-from .guarding import READ, errors_for_the_model
+from .guarding import ADD, CHANGE, READ, StrictServer, errors_for_the_model
 from .search_tools import add_search_tools
 
 INSTRUCTIONS = """\
@@ -34,9 +34,6 @@ Long-term memory for this agent. Before answering from scratch, call retrieve_me
 of projects, tools and errors in the query find memories tagged with them. Store what will matter later with
 store_memory: decisions and their reasons, fixes of errors, facts about projects, preferences. Storing the same text
 twice is harmless."""
-
-ADD = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-CHANGE = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 
 Tags: TypeAlias = Annotated[
     list[str] | None,
@@ -52,11 +49,11 @@ def build_mcp_server(
     service: MemoryService, response_chars: int, toolsets: Collection[str] = ("core", "search")
 ) -> MCPServer[Any]:
     """A server whose tools call `service`; no answer is longer than about `response_chars`."""
-    server: MCPServer[Any] = MCPServer(
-        name="mcp-memory-service", title="Memory", version=__version__, instructions=INSTRUCTIONS
-    )
+    server = StrictServer(name="mcp-memory-service", title="Memory", version=__version__, instructions=INSTRUCTIONS)
     if "core" in toolsets:
-        _add_writing_tools(server, service)
+        _add_store_tool(server, service)
+        _add_changing_tools(server, service)
+        _add_retrieve_tool(server, service, response_chars)
         _add_reading_tools(server, service, response_chars)
     if "search" in toolsets:
         add_search_tools(server, service, response_chars)
@@ -76,7 +73,7 @@ async def http_sessions(server: MCPServer[Any]) -> AsyncGenerator[ASGIApp, None]
         yield server.session_manager.asgi_app
 
 
-def _add_writing_tools(server: MCPServer[Any], service: MemoryService) -> None:
+def _add_store_tool(server: MCPServer[Any], service: MemoryService) -> None:
     @server.tool(title="Store a memory", annotations=ADD)
     @errors_for_the_model
     async def store_memory(
@@ -106,6 +103,8 @@ def _add_writing_tools(server: MCPServer[Any], service: MemoryService) -> None:
         )
         return reply(stored_text(outcome), MemoryRef.of(outcome.memory, created=outcome.created))
 
+
+def _add_changing_tools(server: MCPServer[Any], service: MemoryService) -> None:
     @server.tool(title="Update a memory", annotations=CHANGE)
     @errors_for_the_model
     async def update_memory(
@@ -129,7 +128,7 @@ def _add_writing_tools(server: MCPServer[Any], service: MemoryService) -> None:
         return reply(f"Deleted {content_hash}.", DeletedOut(content_hash=content_hash, deleted=True))
 
 
-def _add_reading_tools(server: MCPServer[Any], service: MemoryService, response_chars: int) -> None:
+def _add_retrieve_tool(server: MCPServer[Any], service: MemoryService, response_chars: int) -> None:
     @server.tool(title="Find memories", annotations=READ)
     @errors_for_the_model
     async def retrieve_memory(
@@ -165,6 +164,8 @@ def _add_reading_tools(server: MCPServer[Any], service: MemoryService, response_
         )
         return reply(*fit_hits(found, response_chars))
 
+
+def _add_reading_tools(server: MCPServer[Any], service: MemoryService, response_chars: int) -> None:
     @server.tool(title="List memories", annotations=READ)
     @errors_for_the_model
     async def list_memories(

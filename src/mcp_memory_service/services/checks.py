@@ -1,18 +1,17 @@
 """The rules for what comes in, the same for every door; what breaks one is refused, never silently changed."""
 
 import math
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 
 from ..errors import InvalidInput
-from ..models import JsonValue, Metadata, fold_tag
-from ..timestamps import MICROSECONDS_PER_DAY
+from ..models import MAX_METADATA_CHARS, MAX_TAGS, JsonValue, Metadata, fold_tag, json_chars
+from ..timestamps import EARLIEST_MICROSECONDS, MICROSECONDS_PER_DAY
 
-MAX_TAGS = 100
 MAX_TAG_CHARS = 200
 MAX_NAME_CHARS = 200
 """Of memory_type, source and session."""
-MAX_METADATA_CHARS = 65_536
 MAX_METADATA_DEPTH = 20
 MAX_QUERY_CHARS = 10_000
 MAX_PAGE = 1_000_000
@@ -26,18 +25,19 @@ LEAST_SHARE = 1e-6
 MAX_CLOCK_SKEW = MICROSECONDS_PER_DAY // 24 // 12
 MAX_INTEGER = 2**63 - 1
 
+_CONTENT_HASH = re.compile("[0-9a-f]{64}")
 _ALLOWED_CONTROLS = frozenset("\t\n\r")
 
 
 def check_content(content: str, max_chars: int) -> None:
     check_text(content, "content", max_chars)
-    if not content.strip():
+    if not _has_something_visible(content):
         raise InvalidInput("content is empty.", reason="content_empty", field="content")
 
 
 def check_query(query: str) -> None:
     check_text(query, "query", MAX_QUERY_CHARS)
-    if not query.strip():
+    if not _has_something_visible(query):
         raise InvalidInput("query is empty.", reason="query_empty", field="query")
 
 
@@ -45,7 +45,7 @@ def check_name(name: str | None, field: str) -> None:
     """For memory_type, source and session: short, visible text."""
     if name is None:
         return
-    check_text(name, field, MAX_NAME_CHARS)
+    check_text(name, field, MAX_NAME_CHARS, line_breaks=False)
     if not name.strip():
         raise InvalidInput(f"{field} is empty; leave it out instead.", reason=f"{field}_empty", field=field)
 
@@ -55,7 +55,7 @@ def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
     if len(tags) > MAX_TAGS:
         raise InvalidInput(f"{len(tags)} tags are too many: at most {MAX_TAGS}.", reason="too_many_tags", field="tags")
     for tag in tags:
-        check_text(tag, "tags", MAX_TAG_CHARS)
+        check_text(tag, "tags", MAX_TAG_CHARS, line_breaks=False)
         if not tag.strip():
             raise InvalidInput("A tag is empty.", reason="tag_empty", field="tags")
     return tuple(unicodedata.normalize("NFC", tag).strip() for tag in tags)
@@ -72,17 +72,17 @@ def check_sequence(sequence: int | None) -> None:
 
 
 def check_created_at(created_at: int | None, now: int) -> None:
+    if created_at is not None and created_at < EARLIEST_MICROSECONDS:
+        raise InvalidInput("created_at lies before year 1.", reason="timestamp_out_of_range", field="created_at")
     if created_at is not None and created_at > now + MAX_CLOCK_SKEW:
         raise InvalidInput("created_at lies in the future.", reason="timestamp_in_future", field="created_at")
 
 
 def check_metadata(metadata: Metadata) -> None:
-    size = _checked_size(metadata, depth=1)
-    if size > MAX_METADATA_CHARS:
+    _check_json(metadata, depth=1)
+    if json_chars(metadata) > MAX_METADATA_CHARS:
         raise InvalidInput(
-            f"metadata is too large: about {size} characters, at most {MAX_METADATA_CHARS}.",
-            reason="metadata_too_large",
-            field="metadata",
+            f"metadata is larger than {MAX_METADATA_CHARS} characters.", reason="metadata_too_large", field="metadata"
         )
 
 
@@ -115,7 +115,16 @@ def alpha_from_weights(alpha: float | None, fts_weight: float | None, vector_wei
     return min(max(semantic / (lexical + semantic), LEAST_SHARE), 1 - LEAST_SHARE)
 
 
-def check_text(text: str, field: str, max_chars: int) -> None:
+def _has_something_visible(text: str) -> bool:
+    """Anything but spaces, line breaks and characters without a shape of their own."""
+    return any(unicodedata.category(character)[0] not in "ZC" for character in text)
+
+
+def is_content_hash(text: str) -> bool:
+    return _CONTENT_HASH.fullmatch(text) is not None
+
+
+def check_text(text: str, field: str, max_chars: int, *, line_breaks: bool = True) -> None:
     """Text that can be stored, searched and printed as it is."""
     if len(text) > max_chars:
         raise InvalidInput(
@@ -129,29 +138,32 @@ def check_text(text: str, field: str, max_chars: int) -> None:
             raise InvalidInput(
                 f"{field} has half a surrogate pair, which is not text.", reason="lone_surrogate", field=field
             )
-        if category == "Cc" and character not in _ALLOWED_CONTROLS:
+        if category == "Cc" and not (line_breaks and character in _ALLOWED_CONTROLS):
+            allowed = "only tab and line breaks are allowed" if line_breaks else "none is allowed here"
             raise InvalidInput(
-                f"{field} has the control character U+{ord(character):04X}; only tab and line breaks are allowed.",
+                f"{field} has the control character U+{ord(character):04X}; {allowed}.",
                 reason="control_character",
                 field=field,
             )
 
 
-def _checked_size(value: JsonValue, depth: int) -> int:
-    """Check a JSON value to its leaves and return about how many characters it takes."""
+def _check_json(value: JsonValue, depth: int) -> None:
+    """Check a JSON value to its leaves."""
     if depth > MAX_METADATA_DEPTH:
         raise InvalidInput(
             f"metadata is nested deeper than {MAX_METADATA_DEPTH} levels.", reason="metadata_too_deep", field="metadata"
         )
     if isinstance(value, str):
         check_text(value, "metadata", MAX_METADATA_CHARS)
-        return len(value) + 2
-    if isinstance(value, Mapping):
-        return sum(_checked_size(key, depth) + _checked_size(item, depth + 1) + 2 for key, item in value.items())
-    if isinstance(value, Sequence):
-        return sum(_checked_size(item, depth + 1) + 1 for item in value)
-    _check_number(value)
-    return len(str(value))
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            check_text(key, "metadata", MAX_METADATA_CHARS)
+            _check_json(item, depth + 1)
+    elif isinstance(value, Sequence):
+        for item in value:
+            _check_json(item, depth + 1)
+    else:
+        _check_number(value)
 
 
 def _check_number(value: int | float | bool | None) -> None:

@@ -8,7 +8,7 @@ from typing import TypedDict, Unpack
 
 from ..embeddings.base import Embedder
 from ..embeddings.windows import text_windows
-from ..errors import EmbedderUnavailable, InvalidInput, MemoryNotFound, Unavailable
+from ..errors import EmbedderUnavailable, InvalidInput, MemoryNotFound, MemoryServiceError
 from ..hybrid_search import RankingPolicy
 from ..models import (
     DEFAULT_NAMESPACE,
@@ -93,7 +93,7 @@ class MemoryService:
                 reason="batch_size_out_of_range",
                 field="memories",
             )
-        memories = [self._checked_memory(draft) for draft in drafts]
+        memories = [self._named_check(number, draft, len(drafts)) for number, draft in enumerate(drafts)]
         vectors = await self._embed_texts([memory.content for memory in memories])
         try:
             return await self._storage.store_batch(
@@ -133,6 +133,7 @@ class MemoryService:
         **options: Unpack[SearchOptions],
     ) -> Explanation:
         """Why one memory is where it is in the answer to a query, or why it is not there."""
+        _require_hash(content_hash)
         request = self._request(query, 1, page_size, tags, memory_type, min_similarity, options)
         return await self._explainer.explain(request, content_hash)
 
@@ -162,6 +163,7 @@ class MemoryService:
         return await self.list_memories(page, page_size, tags, tag_match=tag_match)
 
     async def get_memory(self, content_hash: str) -> Memory:
+        _require_hash(content_hash)
         memory = await self._storage.get(self._namespace, content_hash)
         if memory is None:
             raise MemoryNotFound(content_hash)
@@ -169,6 +171,7 @@ class MemoryService:
 
     async def update_memory(self, content_hash: str, patch: MemoryPatch) -> Memory:
         """Change tags, type or metadata of a memory; its content is its identity and stays."""
+        _require_hash(content_hash)
         if patch.tags is not None:
             patch = replace(patch, tags=checks.checked_tags(patch.tags))
         if patch.memory_type is not Keep.KEEP:
@@ -185,6 +188,7 @@ class MemoryService:
 
     async def delete_memory(self, content_hash: str) -> None:
         """Forget a memory for good; MemoryNotFound if it is not there."""
+        _require_hash(content_hash)
         try:
             existed = await self._storage.delete(self._namespace, content_hash)
         finally:
@@ -207,7 +211,7 @@ class MemoryService:
             problems["embedder_unavailable"] = self._embedder.problem
         try:
             await self._storage.ping()
-        except Unavailable as error:
+        except MemoryServiceError as error:
             problems[error.code] = error.message
         return Health(ready=not problems, problems=problems)
 
@@ -215,6 +219,16 @@ class MemoryService:
         """Load the embedding model, so that the first request does not wait for it; a failure shows in `health`."""
         with suppress(EmbedderUnavailable):
             await self._embedder.warm_up()
+
+    def _named_check(self, number: int, draft: MemoryDraft, batch_size: int) -> Memory:
+        """Check one memory of a batch; an error says which one it is."""
+        try:
+            return self._checked_memory(draft)
+        except InvalidInput as error:
+            if batch_size == 1:
+                raise
+            field = f"memories.{number}.{error.field}" if error.field else f"memories.{number}"
+            raise InvalidInput(f"{field}: {error.message}", reason=error.reason, field=field) from error
 
     def _checked_memory(self, draft: MemoryDraft) -> Memory:
         now = self._now()
@@ -283,3 +297,9 @@ class MemoryService:
         windows = [text_windows(text) for text in texts]
         vectors = iter(await self._embedder.embed([window for parts in windows for window in parts]))
         return [tuple(next(vectors) for _ in parts) for parts in windows]
+
+
+def _require_hash(content_hash: str) -> None:
+    """What is no hash at all is the hash of nothing; the store is not asked, for it may be no text either."""
+    if not checks.is_content_hash(content_hash):
+        raise MemoryNotFound(content_hash)

@@ -9,6 +9,7 @@ from ..hybrid_search import (
     VECTOR,
     FusedCandidate,
     RankingPolicy,
+    Vote,
     apply_recency_decay,
     debug_of,
     fuse_rrf,
@@ -16,7 +17,7 @@ from ..hybrid_search import (
     get_adaptive_alpha,
     limit_alpha_for_specific_tags,
     snippet,
-    strong_matches,
+    split_by_strength,
 )
 from ..models import Candidate, Memory, MemoryFilter, SearchMode, fold_tag
 from ..storage.base import MemoryStorage
@@ -44,7 +45,6 @@ class Ranking:
     answers: Answers
     votes: Mapping[str, Sequence[Candidate]]
     alpha: float
-    weights: Mapping[str, float]
     fused: Sequence[FusedCandidate]
 
 
@@ -83,23 +83,17 @@ class Retrieval:
     async def rank(self, request: RetrievalRequest, limit: int) -> Ranking:
         """Every memory that a signal found among its best `limit`, in the order of the answer."""
         chosen_alpha = self._chosen_alpha(request)
+        wanted = _wanted_signals(request.mode, chosen_alpha)
         answers = await self._signals.ask(
-            Question(
-                request.query,
-                request.where,
-                request.extract_tags,
-                request.min_similarity,
-                _wanted_signals(request.mode, chosen_alpha),
-                limit,
-            )
+            Question(request.query, request.where, request.extract_tags, request.min_similarity, wanted, limit)
         )
         answers.require_an_answer()
-        votes = answers.candidates
-        if votes[VECTOR]:  # beside vectors weak tag matches have no vote; alone they are all there is
-            votes[TAG] = strong_matches(votes[TAG])
+        votes, silent = answers.candidates, list[Candidate]()
+        if VECTOR in wanted and not answers.vector.failed:  # tags alone are all there is, and all of them vote
+            votes[TAG], silent = split_by_strength(votes[TAG])
         alpha = self._adaptive_alpha(answers, len(votes[TAG])) if chosen_alpha is None else chosen_alpha
-        weights = self.weights(alpha, request.mode)
-        return Ranking(answers, votes, alpha, weights, self.fuse(votes, weights))
+        fused = self.fuse(votes, self.weights(alpha, request.mode))
+        return Ranking(answers, votes, alpha, fused + _without_vote(silent, fused))
 
     def weights(self, alpha: float, mode: SearchMode) -> dict[str, float]:
         """The weight of each signal; in a mode of one signal, and at the ends of alpha, one signal stands alone."""
@@ -130,8 +124,11 @@ class Retrieval:
         return self._policy.hybrid_alpha if request.alpha is None else request.alpha
 
     def _adaptive_alpha(self, answers: Answers, tag_votes: int) -> float:
-        alpha = get_adaptive_alpha(answers.tag.corpus_size, len(answers.tag.keywords), self._policy)
-        return limit_alpha_for_specific_tags(alpha, tag_votes, answers.tag.corpus_size)
+        tag = answers.tag
+        alpha = get_adaptive_alpha(tag.corpus_size, len(tag.keywords), self._policy)
+        # A list as long as the window has been cut: the tag is as common as its count says.
+        carriers = tag_votes if tag_votes < self._policy.ranking_window else max(tag_votes, tag.most_carriers)
+        return limit_alpha_for_specific_tags(alpha, carriers, tag.corpus_size)
 
     async def _hits(self, request: RetrievalRequest, ranking: Ranking, paging: Paging) -> tuple[Hit, ...]:
         page = ranking.fused[paging.offset : paging.offset + paging.page_size]
@@ -154,6 +151,16 @@ class Retrieval:
             snippet=snippet(memory.content, request.query),
             debug=debug_of(candidate, ranking.alpha, tags, self._policy.fusion) if request.debug else None,
         )
+
+
+def _without_vote(silent: Sequence[Candidate], fused: Sequence[FusedCandidate]) -> list[FusedCandidate]:
+    """Weak tag matches that no signal voted for: found all the same, so they come last."""
+    ranked = {candidate.content_hash for candidate in fused}
+    return [
+        FusedCandidate(found.content_hash, found.created_at, 0.0, {TAG: Vote(place, found.raw_score, 0.0)})
+        for place, found in enumerate(silent, start=len(ranked) + 1)
+        if found.content_hash not in ranked
+    ]
 
 
 def _wanted_signals(mode: SearchMode, chosen_alpha: float | None) -> frozenset[str]:

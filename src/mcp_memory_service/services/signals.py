@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..embeddings.base import Embedder
-from ..errors import SearchUnavailable, Unavailable
-from ..hybrid_search import KEYWORD, TAG, VECTOR, extract_query_keywords, query_terms, tag_weights
+from ..errors import InvalidVector, SearchUnavailable, Unavailable
+from ..hybrid_search import KEYWORD, TAG, VECTOR, dividing_tags, extract_query_keywords, query_terms, tag_weights
 from ..models import Candidate, MemoryFilter
 from ..storage.base import MemoryStorage
 from .tag_cache import KnownTags, TagCache
 
 TAG_LIST_TIMEOUT_SECONDS = 2.0
+# An embedding server that hangs must not hold a search that tags and words can answer.
+EMBED_TIMEOUT_SECONDS = 10.0
 # Taken when the corpus cannot be counted: it then counts as small, and alpha is balanced.
 UNKNOWN_CORPUS_SIZE = 0
 
@@ -48,6 +50,8 @@ class Signal:
 class TagSignal(Signal):
     keywords: tuple[str, ...] = ()
     corpus_size: int = UNKNOWN_CORPUS_SIZE
+    most_carriers: int = 0
+    """How many memories carry the commonest of the keywords."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +94,15 @@ class Signals:
         if VECTOR not in question.wanted:
             return Signal()
         try:
-            (query_vector,) = await self._embedder.embed([question.query])
-        except Unavailable as error:
+            (query_vector,) = await asyncio.wait_for(self._embedder.embed([question.query]), EMBED_TIMEOUT_SECONDS)
+        except (Unavailable, TimeoutError) as error:
             return Signal(degraded=(_note("embedder_unavailable", error),), failed=True)
-        search = self._storage.retrieve(query_vector, question.limit, question.where)
-        answer = await _asked(search, "vector_search_unavailable")
+        try:
+            answer = await _asked(
+                self._storage.retrieve(query_vector, question.limit, question.where), "vector_search_unavailable"
+            )
+        except InvalidVector as error:  # not what this store was made with
+            return Signal(degraded=(_note("embedder_unavailable", error),), failed=True)
         least = question.min_similarity
         if least is None:
             return answer
@@ -117,13 +125,21 @@ class Signals:
             () if counted is not None else ("corpus_size_unavailable",)
         )
         corpus_size = counted or UNKNOWN_CORPUS_SIZE
-        keywords = _wanted_tags(question, known)
-        if not keywords:
+        counts = {tag: known.memories_per_tag.get(tag, 0) if known else 0 for tag in _wanted_tags(question, known)}
+        if question.extract_tags:
+            counts = dividing_tags(counts, corpus_size)
+        if not counts:
             return TagSignal(degraded=degraded, corpus_size=corpus_size)
-        counts = {tag: known.memories_per_tag.get(tag, 0) if known else 0 for tag in keywords}
         search = self._storage.search_by_tag(tag_weights(counts, corpus_size), question.limit, question.where)
         answer = await _asked(search, "tag_search_unavailable")
-        return TagSignal(answer.candidates, degraded + answer.degraded, answer.failed, keywords, corpus_size)
+        return TagSignal(
+            answer.candidates,
+            degraded + answer.degraded,
+            answer.failed,
+            tuple(counts),
+            corpus_size,
+            max(counts.values()),
+        )
 
     async def _known_tags(self) -> KnownTags | None:
         try:

@@ -18,8 +18,8 @@ from ..models import (
     Vector,
 )
 
-TextAnalyzer: TypeAlias = Callable[[str], IndexedText]
-"""Cuts a content into the words of the keyword signal; given to a store when it is opened, the same for all stores."""
+TextAnalyzer: TypeAlias = Callable[[str, Sequence[str]], IndexedText]
+"""Cuts content and tags into the words of the keyword signal; given to a store when it is opened, the same for all."""
 
 
 class MemoryStorage(Protocol):
@@ -55,12 +55,16 @@ class MemoryStorage(Protocol):
         ...
 
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
-        """Memories whose text has any of the terms, by BM25, then newest first, at most `limit`; a phrase counts only
-        where its words stand together. No terms find nothing."""
+        """Memories whose text or tags have any of the terms, by BM25, then newest first, at most `limit`; a phrase
+        counts only where its words stand together. No terms find nothing."""
         ...
 
     async def get_all_tags(self, namespace: str) -> list[TagCount]:
         """Every tag that a memory of the namespace carries, most used first, each once whatever its case."""
+        ...
+
+    async def tags_version(self, namespace: str) -> int:
+        """A number that is another one whenever a tag has come or gone, whoever did it; cheap to ask."""
         ...
 
     async def count_all_memories(self, namespace: str) -> int: ...

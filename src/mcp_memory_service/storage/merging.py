@@ -1,9 +1,11 @@
 """What becomes of a stored memory when it is stored again or patched; pure, so that every backend agrees."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ..models import JsonValue, Keep, Memory, MemoryPatch, fold_tag
+from ..errors import InvalidInput
+from ..models import MAX_METADATA_CHARS, MAX_TAGS, JsonValue, Keep, Memory, MemoryPatch, fold_tag, json_chars
 
 
 def unite(existing: Memory, incoming: Memory) -> Memory:
@@ -17,7 +19,8 @@ def unite(existing: Memory, incoming: Memory) -> Memory:
         session=existing.session or incoming.session,
         sequence=incoming.sequence if existing.sequence is None else existing.sequence,
     )
-    return existing if united == existing else replace(united, updated_at=incoming.updated_at)
+    _check_limits(united)
+    return existing if _same(united, existing) else replace(united, updated_at=incoming.updated_at)
 
 
 def apply_patch(existing: Memory, patch: MemoryPatch, now: int) -> Memory:
@@ -28,7 +31,29 @@ def apply_patch(existing: Memory, patch: MemoryPatch, now: int) -> Memory:
         memory_type=existing.memory_type if patch.memory_type is Keep.KEEP else patch.memory_type,
         metadata=existing.metadata if patch.metadata is None else merge_patch(existing.metadata, patch.metadata),
     )
-    return existing if patched == existing else replace(patched, updated_at=now)
+    _check_limits(patched)
+    return existing if _same(patched, existing) else replace(patched, updated_at=now)
+
+
+def _same(one: Memory, other: Memory) -> bool:
+    """Equal also as JSON, where 1, 1.0 and true differ."""
+    return one == other and json.dumps(one.metadata) == json.dumps(other.metadata)
+
+
+def _check_limits(memory: Memory) -> None:
+    """What is united step by step keeps the limits of what is stored at once."""
+    if len(memory.tags) > MAX_TAGS:
+        raise InvalidInput(
+            f"With the tags that are there already it would have {len(memory.tags)} tags: at most {MAX_TAGS}.",
+            reason="too_many_tags",
+            field="tags",
+        )
+    if json_chars(memory.metadata) > MAX_METADATA_CHARS:
+        raise InvalidInput(
+            f"With what is there already metadata would be larger than {MAX_METADATA_CHARS} characters.",
+            reason="metadata_too_large",
+            field="metadata",
+        )
 
 
 def unite_tags(tags: Iterable[str]) -> tuple[str, ...]:

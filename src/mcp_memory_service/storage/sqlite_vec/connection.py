@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TypeVar
@@ -44,9 +44,16 @@ def create_private_file(path: Path) -> None:
     """Make the file before SQLite does, so that it is never readable by others; -wal and -shm inherit its mode."""
     with translated_errors():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        if path.stat().st_mode & 0o077:
-            path.chmod(0o600)
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def make_private(path: Path) -> None:
+    """Close a store to others that was open to them; only for a file that is known to be ours."""
+    with translated_errors():
+        for file in (path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))):
+            if file.exists() and file.stat().st_mode & 0o077:
+                file.chmod(0o600)
 
 
 def connect(path: Path, *, read_only: bool) -> apsw.Connection:
@@ -105,6 +112,14 @@ def _deferred_transaction(connection: apsw.Connection) -> Generator[None, None, 
         connection.execute("ROLLBACK")
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 class ConnectionThreads:
     """One writer thread and a few reader threads: writes queue in order, readers never wait for them."""
 
@@ -116,12 +131,14 @@ class ConnectionThreads:
         self._idle_readers: SimpleQueue[apsw.Connection] = SimpleQueue()
         for _ in range(READER_THREADS):
             self._idle_readers.put(connect(path, read_only=True))
+        self._identity = _identity(path)
         self._closed = False
 
     async def write(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run `work` in a transaction of its own; when this returns, its changes are on disk."""
 
         def transaction() -> T:
+            self.require_same_file()
             with translated_errors(), immediate_transaction(self._writer):
                 return work(self._writer)
 
@@ -139,6 +156,11 @@ class ConnectionThreads:
                 self._idle_readers.put(connection)
 
         return await self._run(self._reader_threads, snapshot)
+
+    def require_same_file(self) -> None:
+        """A file that was deleted or replaced would take writes and lose them at the next start."""
+        if _identity(self._path) != self._identity:
+            raise StorageUnavailable(f"{self._path} was moved, deleted or replaced; restart the service.")
 
     async def _run(self, threads: ThreadPoolExecutor, job: Callable[[], T]) -> T:
         if self._closed:

@@ -9,12 +9,14 @@ from ...models import Candidate, Memory, MemoryFilter, MemoryPage, QueryTerms, S
 from .rows import MEMORY_COLUMNS, condition, memory_from_row
 from .schema import pinned_embedding, schema_version
 
+ALL_ROWS = -1  # as a LIMIT
+
 
 def nearest(connection: apsw.Connection, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
     """Exact search over all vectors that pass the filter, keeping the nearest window of each memory.
 
-    Windows of one memory take several of the fetched rows, so more are fetched until `limit` memories are there or
-    the rows run out. Grouping in SQL instead costs three times as much, for stores that mostly hold short texts.
+    Windows of one memory take several of the fetched rows: if they leave too few memories, all rows are read. Grouping
+    in SQL instead costs three times as much, for stores that mostly hold short texts.
     """
     matches, values = condition(where)
     # CROSS JOIN fixes the order of the loops: a tag filter starts from the few tagged memories, all else from a
@@ -28,15 +30,14 @@ def nearest(connection: apsw.Connection, query_vector: Vector, limit: int, where
         SELECT m.content_hash, m.created_at, vec_distance_cosine(v.embedding, ?) AS distance
         FROM {tables} WHERE {matches} ORDER BY distance, m.content_hash LIMIT ?
     """  # noqa: S608
-    fetch = limit
-    while True:
+    found: dict[str, Candidate] = {}
+    for fetch in (limit, ALL_ROWS):
         rows = list(connection.execute(sql, (query_vector.tobytes(), *values, fetch)))
-        found: dict[str, Candidate] = {}
         for content_hash, created_at, distance in rows:
             found.setdefault(content_hash, Candidate(content_hash, created_at, 1.0 - distance))
-        if len(found) >= limit or len(rows) < fetch:
-            return list(found.values())[:limit]
-        fetch *= 2
+        if len(found) >= limit or len(rows) < limit:
+            break
+    return list(found.values())[:limit]
 
 
 def tagged(
@@ -78,7 +79,7 @@ def _match_expression(terms: QueryTerms) -> str:
     """The terms as FTS5 alternatives, each quoted: text of the user is never syntax."""
     in_text = [_quoted(word) for word in terms.words] + [_quoted(" ".join(phrase)) for phrase in terms.phrases]
     names = [_quoted(name) for name in terms.names]
-    parts = [f"{{headings words}} : ({' OR '.join(in_text)})"] if in_text else []
+    parts = [f"{{labels words}} : ({' OR '.join(in_text)})"] if in_text else []
     parts += [f"names : ({' OR '.join(names)})"] if names else []
     return " OR ".join(parts)
 
@@ -92,6 +93,10 @@ def all_tags(connection: apsw.Connection, namespace: str) -> list[TagCount]:
         "SELECT display, memories FROM tags WHERE namespace = ? ORDER BY memories DESC, folded", (namespace,)
     )
     return [TagCount(tag=display, memories=memories) for display, memories in rows]
+
+
+def tags_version(connection: apsw.Connection) -> int:
+    return int(connection.execute("SELECT value FROM store_info WHERE key = 'tags_version'").get)
 
 
 def count_memories(connection: apsw.Connection, namespace: str) -> int:

@@ -1,5 +1,6 @@
 """The tables, as a list of migrations; a file is brought up to date in one transaction when it is opened."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,7 +10,7 @@ import apsw
 from ...errors import EmbeddingMismatch, SchemaTooNew, StoreCorrupt
 from ...models import IndexedText
 from ..base import TextAnalyzer
-from .connection import immediate_transaction, translated_errors
+from .connection import BUSY_TIMEOUT_MILLISECONDS, immediate_transaction, translated_errors
 
 # "MMS" and a version byte, kept in the file's header so that another program's database is recognised as such.
 APPLICATION_ID = 0x4D4D5301
@@ -88,36 +89,46 @@ DROP TABLE memory_text;
 
 CREATE TABLE memory_words (
     memory_id INTEGER PRIMARY KEY REFERENCES memories (id),
-    headings TEXT NOT NULL,
+    labels TEXT NOT NULL,
     words TEXT NOT NULL,
     names TEXT NOT NULL
 ) STRICT;
 -- Everything but separators belongs to a word: the analyzer has done the rest.
 CREATE VIRTUAL TABLE memory_text USING fts5 (
-    headings, words, names, content = 'memory_words', content_rowid = 'memory_id',
+    labels, words, names, content = 'memory_words', content_rowid = 'memory_id',
     tokenize = "unicode61 remove_diacritics 0 categories 'L* M* N* P* S* C*'"
 );
 INSERT INTO memory_text (memory_text, rank) VALUES ('secure-delete', 1);
+-- Tells every process that the list of tags has changed.
+INSERT INTO store_info (key, value) VALUES ('tags_version', '0');
+CREATE TRIGGER tags_added AFTER INSERT ON tags BEGIN
+    UPDATE store_info SET value = value + 1 WHERE key = 'tags_version';
+END;
+CREATE TRIGGER tags_removed AFTER DELETE ON tags BEGIN
+    UPDATE store_info SET value = value + 1 WHERE key = 'tags_version';
+END;
+
 CREATE TRIGGER memory_words_added AFTER INSERT ON memory_words BEGIN
-    INSERT INTO memory_text (rowid, headings, words, names)
-    VALUES (new.memory_id, new.headings, new.words, new.names);
+    INSERT INTO memory_text (rowid, labels, words, names)
+    VALUES (new.memory_id, new.labels, new.words, new.names);
 END;
 CREATE TRIGGER memory_words_removed AFTER DELETE ON memory_words BEGIN
-    INSERT INTO memory_text (memory_text, rowid, headings, words, names)
-    VALUES ('delete', old.memory_id, old.headings, old.words, old.names);
+    INSERT INTO memory_text (memory_text, rowid, labels, words, names)
+    VALUES ('delete', old.memory_id, old.labels, old.words, old.names);
 END;
 """
 
 
 def _fill_words(connection: apsw.Connection, analyze: TextAnalyzer) -> None:
-    for memory_id, content in list(connection.execute("SELECT id, content FROM memories")):
-        insert_words(connection, memory_id, analyze(content))
+    tags = "(SELECT json_group_array(display ORDER BY position) FROM memory_tags WHERE memory_id = id)"
+    for memory_id, content, labels in list(connection.execute(f"SELECT id, content, {tags} FROM memories")):  # noqa: S608
+        insert_words(connection, memory_id, analyze(content, json.loads(labels)))
 
 
 def insert_words(connection: apsw.Connection, memory_id: int, text: IndexedText) -> None:
     connection.execute(
-        "INSERT INTO memory_words (memory_id, headings, words, names) VALUES (?, ?, ?, ?)",
-        (memory_id, text.headings, text.words, text.names),
+        "INSERT INTO memory_words (memory_id, labels, words, names) VALUES (?, ?, ?, ?)",
+        (memory_id, text.labels, text.words, text.names),
     )
 
 
@@ -131,6 +142,21 @@ MIGRATIONS: tuple[Migration, ...] = (Migration(_VERSION_1), Migration(_VERSION_2
 """Number n brings a file of version n to n + 1; a released one is never changed."""
 
 
+def require_ours(path: Path) -> None:
+    """Refuse a file that is not a memory store, before anything about it is changed."""
+    if path.stat().st_size == 0:
+        return
+    with translated_errors():
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            connection.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
+            has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get > 0
+            if has_tables and connection.execute("PRAGMA application_id").get != APPLICATION_ID:
+                raise StoreCorrupt(f"{path} is a database of another program; name another file.")
+        finally:
+            connection.close()
+
+
 def prepare(
     connection: apsw.Connection,
     path: Path,
@@ -139,7 +165,7 @@ def prepare(
     analyze: TextAnalyzer,
     migrations: Sequence[Migration] = MIGRATIONS,
 ) -> None:
-    """Create or migrate the tables and pin the embedding model; refuse a file that is not ours or too new for us."""
+    """Create or migrate the tables and pin the embedding model; refuse a file that is too new for us."""
     with translated_errors():
         if schema_version(connection) == len(migrations) and pinned_embedding(connection) == (model_id, dimension):
             return  # the common case, and it waits for no writer
@@ -150,9 +176,6 @@ def prepare(
 
 def _migrate(connection: apsw.Connection, path: Path, analyze: TextAnalyzer, migrations: Sequence[Migration]) -> None:
     version = schema_version(connection)
-    is_new = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
-    if not is_new and connection.execute("PRAGMA application_id").get != APPLICATION_ID:
-        raise StoreCorrupt(f"{path} is a database of another program; name another file.")
     if version > len(migrations):
         raise SchemaTooNew(
             f"{path} has schema version {version}, this program knows {len(migrations)}: upgrade mcp-memory-service."

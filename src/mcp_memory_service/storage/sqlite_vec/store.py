@@ -23,9 +23,16 @@ from ...models import (
 from ..base import TextAnalyzer
 from ..vector_check import checked_vector
 from . import reads, writes
-from .connection import ConnectionThreads, connect, create_private_file, require_safe_sqlite, translated_errors
+from .connection import (
+    ConnectionThreads,
+    connect,
+    create_private_file,
+    make_private,
+    require_safe_sqlite,
+    translated_errors,
+)
 from .rows import find_memory
-from .schema import pin_embedding, pinned_embedding, prepare
+from .schema import pin_embedding, pinned_embedding, prepare, require_ours
 
 
 class SqliteVecStorage:
@@ -47,13 +54,11 @@ class SqliteVecStorage:
         return (await self.store_batch([item]))[0]
 
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
-        texts = await asyncio.to_thread(lambda: [self._analyze(item.memory.content) for item in items])
-
         def store_all(connection: apsw.Connection) -> list[StoreOutcome]:
             checked = self._check_vectors(connection, items)
             return [
-                writes.store_memory(connection, item.memory, vectors, text)
-                for item, vectors, text in zip(items, checked, texts, strict=True)
+                writes.store_memory(connection, item.memory, vectors, self._analyze)
+                for item, vectors in zip(items, checked, strict=True)
             ]
 
         return await self._threads.write(store_all)
@@ -74,6 +79,9 @@ class SqliteVecStorage:
     async def get_all_tags(self, namespace: str) -> list[TagCount]:
         return await self._threads.read(lambda connection: reads.all_tags(connection, namespace))
 
+    async def tags_version(self, namespace: str) -> int:  # noqa: ARG002 - one number serves all namespaces
+        return await self._threads.read(reads.tags_version)
+
     async def count_all_memories(self, namespace: str) -> int:
         return await self._threads.read(lambda connection: reads.count_memories(connection, namespace))
 
@@ -89,7 +97,7 @@ class SqliteVecStorage:
 
     async def update(self, namespace: str, content_hash: str, patch: MemoryPatch, now: int) -> Memory | None:
         return await self._threads.write(
-            lambda connection: writes.patch_memory(connection, namespace, content_hash, patch, now)
+            lambda connection: writes.patch_memory(connection, namespace, content_hash, patch, now, self._analyze)
         )
 
     async def delete(self, namespace: str, content_hash: str) -> bool:
@@ -99,6 +107,7 @@ class SqliteVecStorage:
         return await self._threads.read(lambda connection: reads.store_stats(connection, namespace))
 
     async def ping(self) -> None:
+        self._threads.require_same_file()
         await self._threads.read(pinned_embedding)
 
     async def close(self) -> None:
@@ -123,9 +132,11 @@ class SqliteVecStorage:
 def _prepared(path: Path, model_id: str, dimension: int | None, analyze: TextAnalyzer) -> ConnectionThreads:
     create_private_file(path)
     with translated_errors():
+        require_ours(path)
         connection = connect(path, read_only=False)
         try:
             prepare(connection, path, model_id, dimension, analyze)
+            make_private(path)
         finally:
             connection.close()
         return ConnectionThreads(path)

@@ -5,33 +5,39 @@ from dataclasses import replace
 
 import apsw
 
-from ...models import IndexedText, Memory, MemoryPatch, StoreOutcome, Vector, fold_tag
+from ...models import Memory, MemoryPatch, StoreOutcome, Vector, fold_tag
+from ..base import TextAnalyzer
 from ..merging import apply_patch, unite, unite_tags
 from .rows import find_memory, metadata_to_json
 from .schema import insert_words
 
 
 def store_memory(
-    connection: apsw.Connection, memory: Memory, vectors: Sequence[Vector], text: IndexedText
+    connection: apsw.Connection, memory: Memory, vectors: Sequence[Vector], analyze: TextAnalyzer
 ) -> StoreOutcome:
     found = find_memory(connection, memory.namespace, memory.content_hash)
     if found is None:
-        return _insert(connection, memory, vectors, text)
+        return _insert(connection, memory, vectors, analyze)
     memory_id, existing = found
     united = unite(existing, memory)
-    _save_changes(connection, memory_id, existing, united)
+    _save_changes(connection, memory_id, existing, united, analyze)
     return StoreOutcome(memory=united, created=False)
 
 
 def patch_memory(
-    connection: apsw.Connection, namespace: str, content_hash: str, patch: MemoryPatch, now: int
+    connection: apsw.Connection,
+    namespace: str,
+    content_hash: str,
+    patch: MemoryPatch,
+    now: int,
+    analyze: TextAnalyzer,
 ) -> Memory | None:
     found = find_memory(connection, namespace, content_hash)
     if found is None:
         return None
     memory_id, existing = found
     patched = apply_patch(existing, patch, now)
-    _save_changes(connection, memory_id, existing, patched)
+    _save_changes(connection, memory_id, existing, patched, analyze)
     return patched
 
 
@@ -47,7 +53,9 @@ def delete_memory(connection: apsw.Connection, namespace: str, content_hash: str
     return True
 
 
-def _insert(connection: apsw.Connection, memory: Memory, vectors: Sequence[Vector], text: IndexedText) -> StoreOutcome:
+def _insert(
+    connection: apsw.Connection, memory: Memory, vectors: Sequence[Vector], analyze: TextAnalyzer
+) -> StoreOutcome:
     memory_id = connection.execute(
         """
         INSERT INTO memories (namespace, content_hash, created_at, updated_at, memory_type, source, session, sequence,
@@ -70,14 +78,14 @@ def _insert(connection: apsw.Connection, memory: Memory, vectors: Sequence[Vecto
         "INSERT INTO vectors (memory_id, embedding) VALUES (?, ?)",
         [(memory_id, vector.tobytes()) for vector in vectors],
     )
-    insert_words(connection, memory_id, text)
     tags = unite_tags(memory.tags)
+    insert_words(connection, memory_id, analyze(memory.content, tags))
     _add_tags(connection, memory_id, memory.namespace, tags)
     return StoreOutcome(memory=replace(memory, tags=tags), created=True)
 
 
-def _save_changes(connection: apsw.Connection, memory_id: int, old: Memory, new: Memory) -> None:
-    if new == old:
+def _save_changes(connection: apsw.Connection, memory_id: int, old: Memory, new: Memory, analyze: TextAnalyzer) -> None:
+    if new is old:  # merging returns the old one itself when nothing changes
         return
     connection.execute(
         """
@@ -97,6 +105,8 @@ def _save_changes(connection: apsw.Connection, memory_id: int, old: Memory, new:
     if new.tags != old.tags:
         connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
         _add_tags(connection, memory_id, new.namespace, new.tags)
+        connection.execute("DELETE FROM memory_words WHERE memory_id = ?", (memory_id,))
+        insert_words(connection, memory_id, analyze(new.content, new.tags))
 
 
 def _add_tags(connection: apsw.Connection, memory_id: int, namespace: str, tags: Sequence[str]) -> None:

@@ -1,0 +1,18 @@
+"""Logging of every command: our own messages at the chosen level, warnings of others, all to standard error."""
+
+import logging
+import sys
+
+from ..config import Settings, unknown_variables
+
+logger = logging.getLogger("mcp_memory_service")
+
+
+def log_to_stderr(settings: Settings) -> None:
+    """Libraries log whole messages at DEBUG, memories among them: they are held to warnings whatever the level."""
+    logging.basicConfig(
+        level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True
+    )
+    logger.setLevel(settings.log_level)
+    for variable in unknown_variables():
+        logger.warning("%s is not a setting of this program; is it misspelt?", variable)

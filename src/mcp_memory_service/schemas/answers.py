@@ -1,0 +1,275 @@
+"""What goes out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from ..hybrid_search import KEYWORD, TAG, VECTOR, FusionMethod, HybridScoreDebug, Vote
+from ..models import Memory, SearchMode, StoreOutcome, StoreStats, TagCount
+from ..services import Explanation, Hit, MemoryListing, Paging, RetrievalResult
+from ..timestamps import from_microseconds
+from .fields import Moment
+
+AHEAD_CHARS = 200
+
+
+class MemoryOut(BaseModel):
+    content: str
+    content_hash: str
+    tags: list[str]
+    memory_type: str | None
+    metadata: dict[str, Any]
+    created_at: Moment
+    updated_at: Moment
+    source: str | None
+    session: str | None
+    sequence: int | None
+
+    @classmethod
+    def of(cls, memory: Memory) -> "MemoryOut":
+        return cls(
+            content=memory.content,
+            content_hash=memory.content_hash,
+            tags=list(memory.tags),
+            memory_type=memory.memory_type,
+            metadata=dict(memory.metadata),
+            created_at=from_microseconds(memory.created_at),
+            updated_at=from_microseconds(memory.updated_at),
+            source=memory.source,
+            session=memory.session,
+            sequence=memory.sequence,
+        )
+
+
+class StoredOut(BaseModel):
+    content_hash: str
+    created: bool = Field(description="False when the same content was there already; tags and metadata are united")
+    memory: MemoryOut
+
+    @classmethod
+    def of(cls, outcome: StoreOutcome) -> "StoredOut":
+        return cls(
+            content_hash=outcome.memory.content_hash, created=outcome.created, memory=MemoryOut.of(outcome.memory)
+        )
+
+
+class BatchOut(BaseModel):
+    results: list[StoredOut] = Field(description="In the order of the request")
+
+
+class SignalOut(BaseModel):
+    rank: int = Field(description="Place in this signal, from 1; equal matches share the last place of their group")
+    score: float = Field(description="Cosine similarity for vectors, BM25 for keywords, summed tag weight for tags")
+
+
+class DebugOut(BaseModel):
+    """The arithmetic of a score: final_score = (vector_rrf + tag_boost + keyword_rrf) * recency_factor."""
+
+    vector_score: float | None
+    vector_rank: int | None
+    vector_rrf: float
+    tag_score: float | None
+    tag_rank: int | None
+    tag_boost: float
+    tag_matches: list[str]
+    keyword_score: float | None
+    keyword_rank: int | None
+    keyword_rrf: float
+    recency_factor: float
+    final_score: float
+    alpha_used: float
+    fusion: FusionMethod
+
+    @classmethod
+    def of(cls, debug: HybridScoreDebug) -> "DebugOut":
+        return cls.model_validate(debug, from_attributes=True)
+
+
+class RankedOut(BaseModel):
+    """Why a memory is where it is."""
+
+    score: float = Field(description="0 to 1, the best of the whole search is 1; for ordering, not for thresholds")
+    similarity: float | None = Field(description="Cosine similarity; null if the vector signal did not find it")
+    provenance: dict[str, SignalOut] = Field(description="Which signals found it, and where they placed it")
+    snippet: str | None = Field(description="Where words of the query stand in the content, marked with **")
+    debug: DebugOut | None = Field(default=None, description="Only when asked for")
+
+
+class HitOut(RankedOut):
+    memory: MemoryOut
+
+    @classmethod
+    def of(cls, hit: Hit) -> "HitOut":
+        return cls(
+            memory=MemoryOut.of(hit.memory),
+            score=hit.score,
+            similarity=hit.similarity,
+            provenance={
+                signal: SignalOut(rank=placed.rank, score=placed.raw_score) for signal, placed in hit.provenance.items()
+            },
+            snippet=hit.snippet,
+            debug=DebugOut.of(hit.debug) if hit.debug else None,
+        )
+
+
+class PagedOut(BaseModel):
+    page: int
+    page_size: int
+    total: int = Field(description="How many there are on all pages")
+    total_pages: int
+    has_more: bool
+
+
+class SearchOut(PagedOut):
+    """A search, apart from its results."""
+
+    query: str
+    mode: SearchMode
+    alpha_used: float
+    keywords: list[str] = Field(description="The tags, without case, that the tag signal looked for")
+    degraded: list[str] = Field(description="What could not be asked; empty when all is well")
+    took_ms: float
+
+
+class RetrieveOut(SearchOut):
+    results: list[HitOut]
+
+    @classmethod
+    def of(cls, found: RetrievalResult) -> "RetrieveOut":
+        return cls(
+            **_paged(found.paging),
+            results=[HitOut.of(hit) for hit in found.results],
+            query=found.query,
+            mode=found.mode,
+            alpha_used=found.alpha_used,
+            keywords=list(found.keywords),
+            degraded=list(found.degraded),
+            took_ms=found.took_ms,
+        )
+
+
+class VoteOut(SignalOut):
+    contribution: float = Field(description="To the fused score, before recency")
+
+
+class AheadOut(BaseModel):
+    content_hash: str
+    rank: int
+    content: str = Field(description="Its beginning")
+    signals: dict[str, VoteOut]
+
+
+class ExplainOut(BaseModel):
+    """Why a memory is where it is."""
+
+    content_hash: str
+    query: str
+    mode: SearchMode
+    summary: str = Field(description="The whole in one sentence")
+    rank: int | None = Field(description="Its place in the answer; null if it is not in it")
+    page: int | None
+    total: int
+    filtered_by: list[str] = Field(description="The filters that leave it out")
+    signals: dict[str, VoteOut] = Field(description="What each signal that found it says of it, among all memories")
+    signals_without_it: list[str] = Field(description="Signals that did not find it at all")
+    recency_factor: float
+    final_score: float
+    alpha_used: float
+    outranked_by: list[AheadOut] = Field(description="The first of those before it")
+    alpha_for_first_page: float | None = Field(
+        description="The nearest alpha that would put it on the first page; null if it is there or none would"
+    )
+    degraded: list[str]
+
+    @classmethod
+    def of(cls, explained: Explanation) -> "ExplainOut":
+        request = explained.request
+        return cls(
+            content_hash=explained.memory.content_hash,
+            query=request.query,
+            mode=request.mode,
+            summary=explained.summary,
+            rank=explained.rank,
+            page=None if explained.rank is None else -(-explained.rank // request.page_size),
+            total=explained.total,
+            filtered_by=list(explained.filtered_by),
+            signals=_votes(explained.signals),
+            signals_without_it=[name for name in (VECTOR, KEYWORD, TAG) if name not in explained.signals],
+            recency_factor=explained.recency_factor,
+            final_score=explained.final_score,
+            alpha_used=explained.alpha_used,
+            outranked_by=[
+                AheadOut(
+                    content_hash=ahead.memory.content_hash,
+                    rank=ahead.rank,
+                    content=ahead.memory.content[:AHEAD_CHARS],
+                    signals=_votes(ahead.votes),
+                )
+                for ahead in explained.outranked_by
+            ],
+            alpha_for_first_page=explained.alpha_for_first_page,
+            degraded=list(explained.degraded),
+        )
+
+
+def _votes(votes: Mapping[str, Vote]) -> dict[str, VoteOut]:
+    return {
+        name: VoteOut(rank=vote.rank, score=vote.raw_score, contribution=vote.contribution)
+        for name, vote in votes.items()
+    }
+
+
+class ListOut(PagedOut):
+    memories: list[MemoryOut]
+
+    @classmethod
+    def of(cls, listing: MemoryListing) -> "ListOut":
+        return cls(**_paged(listing.paging), memories=[MemoryOut.of(memory) for memory in listing.memories])
+
+
+def _paged(paging: Paging) -> dict[str, Any]:
+    return {name: getattr(paging, name) for name in PagedOut.model_fields}
+
+
+class TagOut(BaseModel):
+    tag: str
+    memories: int
+
+
+class TagsOut(BaseModel):
+    tags: list[TagOut]
+
+    @classmethod
+    def of(cls, tags: list[TagCount]) -> "TagsOut":
+        return cls(tags=[TagOut(tag=tag.tag, memories=tag.memories) for tag in tags])
+
+
+class StatsOut(BaseModel):
+    backend: str
+    memories: int
+    tags: int
+    vectors: int
+    size_bytes: int
+    schema_version: int
+    embedding_model: str
+    embedding_dimension: int | None
+    memories_by_type: dict[str, int] = Field(description="The empty name counts memories without a type")
+    oldest: Moment | None
+    newest: Moment | None
+
+    @classmethod
+    def of(cls, stats: StoreStats) -> "StatsOut":
+        return cls(
+            backend=stats.backend,
+            memories=stats.memories,
+            tags=stats.tags,
+            vectors=stats.vectors,
+            size_bytes=stats.size_bytes,
+            schema_version=stats.schema_version,
+            embedding_model=stats.embedding_model,
+            embedding_dimension=stats.embedding_dimension,
+            memories_by_type=dict(stats.memories_by_type),
+            oldest=None if stats.oldest is None else from_microseconds(stats.oldest),
+            newest=None if stats.newest is None else from_microseconds(stats.newest),
+        )

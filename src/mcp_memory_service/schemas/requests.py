@@ -1,0 +1,200 @@
+"""What comes in."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ..models import Keep, MemoryDraft, MemoryPatch, SearchMode
+from ..services import MemoryService, SearchOptions
+from ..services.checks import MAX_BATCH
+from .answers import ExplainOut, ListOut, RetrieveOut
+from .fields import After, Before, Moment, Page, PageSize, TagFilter, TypeFilter, microseconds
+
+
+class _In(BaseModel):
+    """A misspelt field is an error, not a wish that is silently ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class MemoryIn(_In):
+    """A memory to store."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "content": "Rathole forwards port 2333 of the VPS to the home lab.",
+                    "tags": ["rathole", "homelab"],
+                    "memory_type": "fact",
+                }
+            ]
+        }
+    )
+
+    content: str = Field(description="The text to remember; its hash is the id of the memory")
+    tags: list[str] = Field(default_factory=list, description="Names to find it by; compared without case")
+    memory_type: str | None = Field(default=None, description="What kind of memory it is, such as decision or fix")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Any JSON object, returned as it is")
+    created_at: Moment | None = Field(default=None, description="When it came about, if not now; UTC if without offset")
+    source: str | None = Field(default=None, description="Who or what wrote it")
+    session: str | None = Field(default=None, description="The conversation it belongs to")
+    sequence: int | None = Field(default=None, strict=True, description="Its place within that conversation")
+
+    def draft(self) -> MemoryDraft:
+        return MemoryDraft(
+            content=self.content,
+            tags=tuple(self.tags),
+            memory_type=self.memory_type,
+            metadata=self.metadata,
+            created_at=microseconds(self.created_at),
+            source=self.source,
+            session=self.session,
+            sequence=self.sequence,
+        )
+
+
+class BatchIn(_In):
+    """Memories to store together: all of them or, if one is refused, none."""
+
+    memories: list[MemoryIn] = Field(min_length=1, max_length=MAX_BATCH)
+
+
+class PatchIn(_In):
+    """What to change of a memory. Its content is its identity: to change that, store the new and delete the old."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"tags": ["rathole", "vps"], "metadata": {"port": 2333}}]}
+    )
+
+    tags: list[str] | None = Field(default=None, description="The new tags, in place of the old ones")
+    memory_type: str | None = Field(default=None, description="The new type; null removes it")
+    metadata: dict[str, Any] | None = Field(
+        default=None, description="Keys to set; null removes a key (JSON merge patch, RFC 7396)"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _content_stays(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        if "content" in fields:
+            raise ValueError("content is the identity of a memory: store the new text and delete the old memory")
+        return fields
+
+    def patch(self) -> MemoryPatch:
+        return MemoryPatch(
+            tags=None if self.tags is None else tuple(self.tags),
+            memory_type=self.memory_type if "memory_type" in self.model_fields_set else Keep.KEEP,
+            metadata=self.metadata,
+        )
+
+
+class FilterIn(_In):
+    """Which memories may be returned, and which page of them."""
+
+    page: Page = 1
+    page_size: PageSize = 10
+    tag_match: TagFilter = "any"
+    memory_type: TypeFilter = None
+    after: After = None
+    before: Before = None
+
+
+class ListIn(FilterIn):
+    """A listing."""
+
+    tags: list[str] = Field(default_factory=list, description="Only memories with these tags; may be repeated")
+
+    async def list_from(self, service: MemoryService) -> ListOut:
+        listing = await service.list_memories(
+            self.page,
+            self.page_size,
+            self.tags,
+            self.memory_type,
+            tag_match=self.tag_match,
+            after=microseconds(self.after),
+            before=microseconds(self.before),
+        )
+        return ListOut.of(listing)
+
+
+class SearchIn(FilterIn):
+    """What a search and its explanation are asked."""
+
+    query: str = Field(description='What to look for, in any words; "quoted words" must stand together')
+    mode: SearchMode = Field(
+        default="hybrid", description="hybrid = all signals, semantic = by meaning only, keyword = by words only"
+    )
+    tags: list[str] | None = Field(
+        default=None,
+        description="Only memories with these tags, which then also rank them; [] ignores tags; left out, the tags"
+        " that the query names are found by themselves",
+    )
+    min_similarity: float | None = Field(
+        default=None, ge=-1, le=1, description="Least cosine similarity of vector hits; other hits stay"
+    )
+    vector_threshold: float | None = Field(default=None, ge=-1, le=1, description="Another name of min_similarity")
+    alpha: float | None = Field(
+        default=None, ge=0, le=1, description="Weight of the vector signal for this search, in place of the setting"
+    )
+    fts_weight: float | None = Field(
+        default=None, ge=0, le=1, description="Weight of words and tags; with vector_weight another way to give alpha"
+    )
+    vector_weight: float | None = Field(default=None, ge=0, le=1, description="Weight of meaning; see fts_weight")
+
+    def least_similarity(self) -> float | None:
+        return self.vector_threshold if self.min_similarity is None else self.min_similarity
+
+    def options(self) -> SearchOptions:
+        return SearchOptions(
+            tag_match=self.tag_match,
+            after=microseconds(self.after),
+            before=microseconds(self.before),
+            mode=self.mode,
+            alpha=self.alpha,
+            fts_weight=self.fts_weight,
+            vector_weight=self.vector_weight,
+        )
+
+
+class RetrieveIn(SearchIn):
+    """A search."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"query": "rathole project codebase architecture", "page_size": 5, "debug": True}]
+        }
+    )
+
+    debug: bool = Field(default=False, description="Add the arithmetic of each score")
+
+    async def search_in(self, service: MemoryService) -> RetrieveOut:
+        options = self.options()
+        options["debug"] = self.debug
+        found = await service.retrieve_memories(
+            self.query, self.page, self.page_size, self.tags, self.memory_type, self.least_similarity(), **options
+        )
+        return RetrieveOut.of(found)
+
+
+class ExplainIn(SearchIn):
+    """A search, and the memory to follow through it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"query": "rathole project codebase architecture", "content_hash": "9f86d081884c7d65..."}]
+        }
+    )
+
+    content_hash: str = Field(description="The memory to explain, returned by the search or not")
+
+    async def explain_in(self, service: MemoryService) -> ExplainOut:
+        explained = await service.explain(
+            self.query,
+            self.content_hash,
+            self.page_size,
+            self.tags,
+            self.memory_type,
+            self.least_similarity(),
+            **self.options(),
+        )
+        return ExplainOut.of(explained)
