@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory_service.hybrid_search import STOP_WORDS, TagVocabulary, extract_query_keywords
-from mcp_memory_service.hybrid_search.words import split_words
+from mcp_memory_service.hybrid_search.words import split_any_script, split_words
 from mcp_memory_service.models import fold_tag
 
 
@@ -106,3 +106,8 @@ def test_words_are_folded_and_free_of_stop_words(query: str):
     for word in extract_query_keywords(query):
         assert word not in STOP_WORDS
         assert split_words(word) == [word]
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127), max_size=80))
+def test_the_fast_way_for_ascii_agrees_with_the_way_for_all_scripts(text: str):
+    assert split_words(text) == split_any_script(text)

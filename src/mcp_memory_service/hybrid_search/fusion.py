@@ -147,7 +147,7 @@ def _fuse(
             votes.setdefault(candidate.content_hash, {})[name] = Vote(rank, score, weight * share)
             dates[candidate.content_hash] = candidate.created_at
     fused = [
-        FusedCandidate(content_hash, dates[content_hash], sum(vote.contribution for vote in cast.values()), cast)
+        FusedCandidate(content_hash, dates[content_hash], sum([vote.contribution for vote in cast.values()]), cast)
         for content_hash, cast in votes.items()
     ]
     return sorted(fused, key=best_first)

@@ -22,5 +22,6 @@ def apply_recency_decay(
     aged: list[FusedCandidate] = []
     for candidate in fused:
         factor = recency_factor(candidate.created_at, now, decay, floor)
-        aged.append(candidate._replace(score=candidate.score * factor, recency_factor=factor))
+        content_hash, created_at, score, votes, _ = candidate
+        aged.append(FusedCandidate(content_hash, created_at, score * factor, votes, factor))
     return sorted(aged, key=best_first)

@@ -74,6 +74,9 @@ def _is_compound(name: str) -> bool:
 
 
 def _word_forms(word: str) -> Iterator[str]:
+    if word.isascii():
+        yield _stem(word)
+        return
     units = matching_units([word])
     if not any(is_unspaced(unit[0]) for unit in units):
         yield _stem(word)
