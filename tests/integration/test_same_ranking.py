@@ -98,3 +98,16 @@ def test_the_three_doors_agree_on_filters_pages_and_debug(filled: Server, run_cl
         (rest["total"], rest["total_pages"], rest["has_more"])
     }
     assert rest["results"][0]["debug"].keys() == mcp["results"][0]["debug"].keys() == cli["results"][0]["debug"].keys()
+
+
+def test_the_rathole_memory_is_first_without_its_tag_too(filled: Server):
+    """Its name stands in its text and nowhere else: the keyword signal knows."""
+    (hit,) = by_rest(filled, query=RATHOLE_QUERY, tags=["rathole"])["results"]
+    url = f"{filled.url}/memories/{hit['memory']['content_hash']}"
+    httpx.patch(url, json={"tags": []}).raise_for_status()
+    try:
+        answer = by_rest(filled, query=RATHOLE_QUERY)
+        assert answer["results"][0]["memory"]["content"] == RATHOLE["content"]
+        assert "tag" not in answer["results"][0]["provenance"]
+    finally:
+        httpx.patch(url, json={"tags": RATHOLE["tags"]}).raise_for_status()

@@ -19,11 +19,13 @@ from mcp_memory_service.hybrid_search import (
     fuse_scores,
     get_adaptive_alpha,
     limit_alpha_for_specific_tags,
+    limit_alpha_for_standing_out_words,
     min_max,
     recency_factor,
     rrf_score,
     shared_ranks,
     split_by_strength,
+    split_standing_out,
     tag_weights,
 )
 from mcp_memory_service.hybrid_search.explain import place_of
@@ -230,7 +232,7 @@ def test_a_tag_that_few_carry_limits_alpha_and_a_common_one_does_not():
     assert limit_alpha_for_specific_tags(0.7, 300, 600) == 0.7
     assert limit_alpha_for_specific_tags(0.7, 0, 600) == 0.7
     assert limit_alpha_for_specific_tags(0.25, 1, 600) == 0.25
-    assert limit_alpha_for_specific_tags(0.5, 1, 2) == 0.45
+    assert limit_alpha_for_specific_tags(0.5, 1, 400) == 0.5
 
 
 @given(st.floats(0, 1), st.integers(1, 5_000), st.integers(1, 5_000))
@@ -239,6 +241,16 @@ def test_one_more_memory_with_a_tag_never_changes_alpha_much(alpha: float, tagge
     before, after = (limit_alpha_for_specific_tags(alpha, n, corpus) for n in (tagged, tagged + 1))
     assert before <= alpha
     assert tagged == 1 or abs(after - before) <= 0.55 / 0.45 / corpus + 1e-12
+
+
+def test_one_or_two_that_stand_out_by_words_lead():
+    assert split_standing_out([found("a", 9.0), found("b", 4.0)]) == ([found("a", 9.0)], [found("b", 4.0)])
+    even = [found("a", 9.0), found("b", 8.0), found("c", 7.0)]
+    assert split_standing_out(even) == ([], even)
+    assert split_standing_out([]) == ([], [])
+    assert limit_alpha_for_standing_out_words(0.8, standing_out=True) == 0.45
+    assert limit_alpha_for_standing_out_words(0.8, standing_out=False) == 0.8
+    assert limit_alpha_for_standing_out_words(0.5, standing_out=True) == 0.5
 
 
 def test_tags_that_most_memories_carry_tell_nothing_apart():

@@ -1,6 +1,11 @@
 """Ranking as pure functions: no I/O, no clock, no settings; same input, same output, same order."""
 
-from .alpha import AdaptiveThresholds, get_adaptive_alpha, limit_alpha_for_specific_tags
+from .alpha import (
+    AdaptiveThresholds,
+    get_adaptive_alpha,
+    limit_alpha_for_specific_tags,
+    limit_alpha_for_standing_out_words,
+)
 from .fusion import (
     KEYWORD,
     TAG,
@@ -20,7 +25,7 @@ from .keywords import STOP_WORDS, TagVocabulary, extract_query_keywords
 from .policy import RankingPolicy
 from .recency import apply_recency_decay, recency_factor
 from .snippets import matched_spans, snippet
-from .tag_rank import dividing_tags, shared_ranks, split_by_strength, tag_weights
+from .tag_rank import dividing_tags, shared_ranks, split_by_strength, split_standing_out, tag_weights
 from .tokens import indexed_text, query_terms
 
 __all__ = [
@@ -45,6 +50,7 @@ __all__ = [
     "get_adaptive_alpha",
     "indexed_text",
     "limit_alpha_for_specific_tags",
+    "limit_alpha_for_standing_out_words",
     "matched_spans",
     "min_max",
     "query_terms",
@@ -53,5 +59,6 @@ __all__ = [
     "shared_ranks",
     "snippet",
     "split_by_strength",
+    "split_standing_out",
     "tag_weights",
 ]

@@ -13,7 +13,7 @@ MANY_TAGS_BOOST = 1.5
 # step would let a project be found worse the day it grows past a bound. See docs/adr/0004.
 SPECIFIC_SHARE = 0.05
 COMMON_SHARE = 0.5
-SPECIFIC_TAG_ALPHA = 0.45
+SPECIFIC_ALPHA = 0.45
 
 
 class AdaptiveThresholds(Protocol):
@@ -42,9 +42,14 @@ def _alpha_for_size(corpus_size: int, config: AdaptiveThresholds) -> float:
 
 
 def limit_alpha_for_specific_tags(alpha: float, tagged_memories: int, corpus_size: int) -> float:
-    """Let the tag signal lead the more, the fewer memories carry what the query names."""
-    if tagged_memories == 0 or corpus_size == 0:
+    """Let the tag signal lead the more, the fewer memories carry what the query names; a balanced alpha stays."""
+    if tagged_memories == 0 or corpus_size == 0 or alpha <= BALANCED_ALPHA:
         return alpha
     share = tagged_memories / corpus_size if tagged_memories > 1 else 0.0
     common = min(1.0, max(0.0, (share - SPECIFIC_SHARE) / (COMMON_SHARE - SPECIFIC_SHARE)))
-    return min(alpha, SPECIFIC_TAG_ALPHA + common * (1.0 - SPECIFIC_TAG_ALPHA))
+    return min(alpha, SPECIFIC_ALPHA + common * (1.0 - SPECIFIC_ALPHA))
+
+
+def limit_alpha_for_standing_out_words(alpha: float, standing_out: bool) -> float:
+    """Let words lead when one or two memories stand out by them; a balanced alpha stays."""
+    return min(alpha, SPECIFIC_ALPHA) if standing_out and alpha > BALANCED_ALPHA else alpha

@@ -1,6 +1,6 @@
 """Any number of ranked lists fused into one score, with the arithmetic left open to inspection."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -128,13 +128,44 @@ def debug_of(
     )
 
 
+class _Ranked(NamedTuple):
+    """One signal's list with its votes, as columns: a list of a thousand votes would mostly be made for nothing."""
+
+    positions: Mapping[str, int]
+    ranks: Sequence[int]
+    scores: Sequence[float]
+    contributions: Sequence[float]
+
+
+class _Votes(Mapping[str, Vote]):
+    """The votes for one memory, looked up when they are asked for."""
+
+    __slots__ = ("_content_hash", "_signals")
+
+    def __init__(self, content_hash: str, signals: Mapping[str, _Ranked]) -> None:
+        self._content_hash = content_hash
+        self._signals = signals
+
+    def __getitem__(self, name: str) -> Vote:
+        ranked = self._signals[name]
+        position = ranked.positions[self._content_hash]
+        return Vote(ranked.ranks[position], ranked.scores[position], ranked.contributions[position])
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, ranked in self._signals.items() if self._content_hash in ranked.positions)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 _Contribution: TypeAlias = Callable[[list[int], list[float]], list[float]]
 
 
 def _fuse(
     signals: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float], contribution: _Contribution
 ) -> list[FusedCandidate]:
-    votes: dict[str, dict[str, Vote]] = {}
+    ranked: dict[str, _Ranked] = {}
+    totals: dict[str, float] = {}
     dates: dict[str, int] = {}
     for name, found in signals.items():
         weight = weights.get(name, 0.0)
@@ -142,12 +173,15 @@ def _fuse(
             continue
         scores = [candidate.raw_score for candidate in found]
         ranks = shared_ranks(scores) if name in _SHARED_RANKS else list(range(1, len(found) + 1))
-        shares = contribution(ranks, scores)
-        for candidate, rank, score, share in zip(found, ranks, scores, shares, strict=True):
-            votes.setdefault(candidate.content_hash, {})[name] = Vote(rank, score, weight * share)
-            dates[candidate.content_hash] = candidate.created_at
+        contributions = [weight * share for share in contribution(ranks, scores)]
+        for candidate, share in zip(found, contributions, strict=True):
+            content_hash = candidate.content_hash
+            totals[content_hash] = totals.get(content_hash, 0.0) + share
+            dates[content_hash] = candidate.created_at
+        positions = {candidate.content_hash: position for position, candidate in enumerate(found)}
+        ranked[name] = _Ranked(positions, ranks, scores, contributions)
     fused = [
-        FusedCandidate(content_hash, dates[content_hash], sum([vote.contribution for vote in cast.values()]), cast)
-        for content_hash, cast in votes.items()
+        FusedCandidate(content_hash, dates[content_hash], total, _Votes(content_hash, ranked))
+        for content_hash, total in totals.items()
     ]
     return sorted(fused, key=best_first)

@@ -12,6 +12,10 @@ STRONG_SHARE = 0.5
 
 SMALLEST_JUDGED_CORPUS = 10
 
+# Measured with alpha limited to 0.45 when so few matches stand out, NDCG@10: CoSQA .566 → .568, Cranfield .398 → .398;
+# with 5 instead of 2 Cranfield falls to .395, with 10 to .389 (docs/adr/0004).
+MOST_STANDING_OUT = 2
+
 
 def tag_weights(memories_per_tag: Mapping[str, int], corpus_size: int) -> dict[str, float]:
     """The weight of each tag: its inverse document frequency as BM25 has it, always above zero.
@@ -58,3 +62,13 @@ def split_by_strength(tag_matches: Sequence[Candidate]) -> tuple[list[Candidate]
     least = STRONG_SHARE * tag_matches[0].raw_score if tag_matches else 0.0
     strong = [match for match in tag_matches if match.raw_score >= least]
     return strong, list(tag_matches[len(strong) :])
+
+
+def split_standing_out(keyword_matches: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+    """The one or two matches that are at least twice as good as all others, and those others.
+
+    A query with a word that only they have ("rathole") is about them, whatever its other words match. If nobody stands
+    out so far, the first list is empty.
+    """
+    strong, weak = split_by_strength(keyword_matches)
+    return (strong, weak) if len(strong) <= MOST_STANDING_OUT else ([], list(keyword_matches))

@@ -16,8 +16,10 @@ from ..hybrid_search import (
     fuse_scores,
     get_adaptive_alpha,
     limit_alpha_for_specific_tags,
+    limit_alpha_for_standing_out_words,
     snippet,
     split_by_strength,
+    split_standing_out,
 )
 from ..models import Candidate, Memory, MemoryFilter, SearchMode, fold_tag
 from ..storage.base import MemoryStorage
@@ -88,12 +90,16 @@ class Retrieval:
             Question(request.query, request.where, request.extract_tags, request.min_similarity, wanted, limit)
         )
         answers.require_an_answer()
-        votes, silent = answers.candidates, list[Candidate]()
-        if VECTOR in wanted and not answers.vector.failed:  # tags alone are all there is, and all of them vote
-            votes[TAG], silent = split_by_strength(votes[TAG])
-        alpha = self._adaptive_alpha(answers, len(votes[TAG])) if chosen_alpha is None else chosen_alpha
-        fused = self.fuse(votes, self.weights(alpha, request.mode))
-        return Ranking(answers, votes, alpha, fused + _without_vote(silent, fused))
+        votes, silent = answers.candidates, dict[str, Sequence[Candidate]]()
+        if VECTOR in wanted and not answers.vector.failed:  # without vectors all that is found votes
+            votes[TAG], silent[TAG] = split_by_strength(votes[TAG])
+            standing_out, others = split_standing_out(votes[KEYWORD])
+            if standing_out:
+                votes[KEYWORD], silent[KEYWORD] = standing_out, others
+        if chosen_alpha is None:
+            chosen_alpha = self._adaptive_alpha(answers, len(votes[TAG]), standing_out=KEYWORD in silent)
+        fused = self.fuse(votes, self.weights(chosen_alpha, request.mode))
+        return Ranking(answers, votes, chosen_alpha, fused + _without_vote(silent, fused))
 
     def weights(self, alpha: float, mode: SearchMode) -> dict[str, float]:
         """The weight of each signal; in a mode of one signal, and at the ends of alpha, one signal stands alone."""
@@ -123,12 +129,13 @@ class Retrieval:
             return 0.0
         return self._policy.hybrid_alpha if request.alpha is None else request.alpha
 
-    def _adaptive_alpha(self, answers: Answers, tag_votes: int) -> float:
+    def _adaptive_alpha(self, answers: Answers, tag_votes: int, *, standing_out: bool) -> float:
         tag = answers.tag
         alpha = get_adaptive_alpha(tag.corpus_size, len(tag.keywords), self._policy)
         # A list as long as the window has been cut: the tag is as common as its count says.
         carriers = tag_votes if tag_votes < self._policy.ranking_window else max(tag_votes, tag.most_carriers)
-        return limit_alpha_for_specific_tags(alpha, carriers, tag.corpus_size)
+        alpha = limit_alpha_for_specific_tags(alpha, carriers, tag.corpus_size)
+        return limit_alpha_for_standing_out_words(alpha, standing_out)
 
     async def _hits(self, request: RetrievalRequest, ranking: Ranking, paging: Paging) -> tuple[Hit, ...]:
         page = ranking.fused[paging.offset : paging.offset + paging.page_size]
@@ -153,14 +160,18 @@ class Retrieval:
         )
 
 
-def _without_vote(silent: Sequence[Candidate], fused: Sequence[FusedCandidate]) -> list[FusedCandidate]:
-    """Weak tag matches that no signal voted for: found all the same, so they come last."""
+def _without_vote(silent: Mapping[str, Sequence[Candidate]], fused: Sequence[FusedCandidate]) -> list[FusedCandidate]:
+    """Weak matches that no signal voted for: found all the same, so they come last."""
     ranked = {candidate.content_hash for candidate in fused}
-    return [
-        FusedCandidate(found.content_hash, found.created_at, 0.0, {TAG: Vote(place, found.raw_score, 0.0)})
-        for place, found in enumerate(silent, start=len(ranked) + 1)
-        if found.content_hash not in ranked
-    ]
+    last: dict[str, FusedCandidate] = {}
+    for name, matches in silent.items():
+        for found in matches:
+            if found.content_hash not in ranked:
+                vote = Vote(len(ranked) + len(last) + 1, found.raw_score, 0.0)
+                last.setdefault(
+                    found.content_hash, FusedCandidate(found.content_hash, found.created_at, 0.0, {name: vote})
+                )
+    return list(last.values())
 
 
 def _wanted_signals(mode: SearchMode, chosen_alpha: float | None) -> frozenset[str]:
