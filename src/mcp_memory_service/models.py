@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,9 +118,8 @@ class MemoryFilter:
     """Created before this moment."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """What a signal finds: enough of a memory to rank it, not to show it."""
+class Candidate(NamedTuple):
+    """What a signal finds: enough of a memory to rank it, not to show it. Thousands are made in a search: a tuple."""
 
     content_hash: str
     created_at: int

@@ -22,10 +22,10 @@ from .fusion import (
     rrf_score,
 )
 from .keywords import STOP_WORDS, TagVocabulary, extract_query_keywords
+from .match_rank import dividing_tags, shared_ranks, split_by_strength, split_standing_out, tag_weights
 from .policy import RankingPolicy
 from .recency import apply_recency_decay, recency_factor
 from .snippets import matched_spans, snippet
-from .tag_rank import dividing_tags, shared_ranks, split_by_strength, split_standing_out, tag_weights
 from .tokens import indexed_text, query_terms
 
 __all__ = [

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from ..models import Candidate
-from .tag_rank import shared_ranks
+from .match_rank import shared_ranks
 
 RRF_K = 60
 

@@ -20,8 +20,7 @@ def apply_recency_decay(
     if decay == 0:
         return list(fused)
     aged: list[FusedCandidate] = []
-    for candidate in fused:
-        factor = recency_factor(candidate.created_at, now, decay, floor)
-        content_hash, created_at, score, votes, _ = candidate
+    for content_hash, created_at, score, votes, _ in fused:
+        factor = recency_factor(created_at, now, decay, floor)
         aged.append(FusedCandidate(content_hash, created_at, score * factor, votes, factor))
     return sorted(aged, key=best_first)

@@ -1,6 +1,7 @@
 """The part of a text that shows why it was found, with the matched words marked."""
 
 import re
+from functools import lru_cache
 
 from .tokens import query_terms, word_tokens
 
@@ -33,7 +34,12 @@ def matched_spans(content: str, query: str) -> list[tuple[int, int]]:
     wanted = {*terms.words, *(word for phrase in terms.phrases for word in phrase)}
     for name in terms.names:
         wanted.update(word_tokens(name))
-    return [match.span() for match in _WORD.finditer(content) if not wanted.isdisjoint(word_tokens(match.group()))]
+    return [match.span() for match in _WORD.finditer(content) if not wanted.isdisjoint(_tokens_of(match.group()))]
+
+
+@lru_cache(maxsize=50_000)
+def _tokens_of(word: str) -> tuple[str, ...]:
+    return tuple(word_tokens(word))
 
 
 def _densest_start(matches: list[tuple[int, int]], length: int) -> int:

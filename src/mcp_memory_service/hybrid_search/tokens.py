@@ -39,6 +39,7 @@ def indexed_text(content: str, tags: Sequence[str] = ()) -> IndexedText:
     return IndexedText(" ".join(word_tokens(labels)), " ".join(word_tokens(content)), " ".join(name_tokens(text)))
 
 
+@lru_cache(maxsize=64)  # asked once by the search and once for each snippet of the page
 def query_terms(query: str) -> QueryTerms:
     """The informative words of a query; stop words count only when there is nothing else."""
     quoted = [part for part in re.findall(r'"([^"]+)"', query) if len(list(word_tokens(part))) > 1]

@@ -87,7 +87,7 @@ class Explainer:
             rank=rank,
             total=len(answer.fused),
             filtered_by=tuple(dropped) + _similarity_filter(request, whole, content_hash, rank),
-            signals=_votes(content_hash, whole.fused) | _votes(content_hash, answer.fused),
+            signals=_found_by(content_hash, whole) | _votes(content_hash, answer.fused),
             recency_factor=followed.recency_factor if followed else 1.0,
             final_score=followed.score if followed else 0.0,
             alpha_used=answer.alpha,
@@ -127,6 +127,17 @@ def _alpha_of(request: RetrievalRequest, answer: Ranking) -> float | None:
 def _candidate(content_hash: str, fused: Sequence[FusedCandidate]) -> FusedCandidate | None:
     place = place_of(content_hash, fused)
     return None if place is None else fused[place - 1]
+
+
+def _found_by(content_hash: str, ranking: Ranking) -> dict[str, Vote]:
+    """What every signal says that found the memory, also if it was too weak a match to have a vote."""
+    found = {
+        name: Vote(place, candidate.raw_score, 0.0)
+        for name, candidates in ranking.answers.candidates.items()
+        for place, candidate in enumerate(candidates, start=1)
+        if candidate.content_hash == content_hash
+    }
+    return found | _votes(content_hash, ranking.fused)
 
 
 def _votes(content_hash: str, fused: Sequence[FusedCandidate]) -> dict[str, Vote]:

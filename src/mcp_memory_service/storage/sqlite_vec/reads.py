@@ -27,14 +27,14 @@ def nearest(connection: apsw.Connection, query_vector: Vector, limit: int, where
         else "vectors v CROSS JOIN memories m ON m.id = v.memory_id"
     )
     sql = f"""
-        SELECT m.content_hash, m.created_at, vec_distance_cosine(v.embedding, ?) AS distance
-        FROM {tables} WHERE {matches} ORDER BY distance, m.content_hash LIMIT ?
+        SELECT m.content_hash, m.created_at, 1.0 - vec_distance_cosine(v.embedding, ?) AS similarity
+        FROM {tables} WHERE {matches} ORDER BY similarity DESC, m.content_hash LIMIT ?
     """  # noqa: S608
     found: dict[str, Candidate] = {}
     for fetch in (limit, ALL_ROWS):
-        rows = list(connection.execute(sql, (query_vector.tobytes(), *values, fetch)))
-        for content_hash, created_at, distance in rows:
-            found.setdefault(content_hash, Candidate(content_hash, created_at, 1.0 - distance))
+        rows = list(map(Candidate._make, connection.execute(sql, (query_vector.tobytes(), *values, fetch))))
+        for candidate in rows:
+            found.setdefault(candidate.content_hash, candidate)
         if len(found) >= limit or len(rows) < limit:
             break
     return list(found.values())[:limit]
@@ -57,7 +57,7 @@ def tagged(
         WHERE {matches} ORDER BY s.score DESC, m.created_at DESC, m.content_hash LIMIT ?
     """  # noqa: S608
     rows = connection.execute(sql, (json.dumps(weights), where.namespace, *values, limit))
-    return [Candidate(content_hash, created_at, score) for content_hash, created_at, score in rows]
+    return list(map(Candidate._make, rows))
 
 
 def matching(connection: apsw.Connection, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
@@ -72,7 +72,7 @@ def matching(connection: apsw.Connection, terms: QueryTerms, limit: int, where: 
         ORDER BY score DESC, m.created_at DESC, m.content_hash LIMIT ?
     """  # noqa: S608
     rows = connection.execute(sql, (_match_expression(terms), *values, limit))
-    return [Candidate(content_hash, created_at, score) for content_hash, created_at, score in rows]
+    return list(map(Candidate._make, rows))
 
 
 def _match_expression(terms: QueryTerms) -> str:

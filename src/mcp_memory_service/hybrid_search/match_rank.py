@@ -1,4 +1,4 @@
-"""Ranks for tag matches: how many tags matched and how rare they are, not first place for everyone."""
+"""Which matches of tags and words count, and how: rare ones more, equals alike, weak ones not at all."""
 
 import math
 from collections.abc import Mapping, Sequence
