@@ -85,12 +85,13 @@ def measure(memories: int, queries: int, data: Path | None, seed: int) -> Report
             _progress(min(start + BATCH, len(corpus)), len(corpus))
         stored_per_second = len(corpus) / (time.perf_counter() - started)
         times: dict[str, list[float]] = {mode: [] for mode in MODES}
-        for query in [*asked[:20], *asked]:
+        warm_up = asked[:20]
+        for query in [*warm_up, *asked]:
             for mode in MODES:
                 times[mode].append(_timed(client, query, mode))
         concurrent = _concurrent(url, asked, clients=8)
         rss_after = _rss_mb(process.pid)
-    warm = {mode: seconds[20:] for mode, seconds in times.items()}
+    warm = {mode: seconds[len(warm_up) :] for mode, seconds in times.items()}
     hybrid, vector, keyword = (_latency(warm[mode], sum(warm[mode])) for mode in MODES)
     return Report(
         memories=len(corpus),
