@@ -61,10 +61,9 @@ class Explanation:
 
 
 class Explainer:
-    def __init__(self, storage: MemoryStorage, retrieval: Retrieval, window: int) -> None:
+    def __init__(self, storage: MemoryStorage, retrieval: Retrieval) -> None:
         self._storage = storage
         self._retrieval = retrieval
-        self._window = window
 
     async def explain(self, request: RetrievalRequest, content_hash: str) -> Explanation:
         namespace = request.where.namespace
@@ -74,10 +73,11 @@ class Explainer:
         dropped = failed_filters(memory, request.where)
         everything = MemoryFilter(namespace=namespace) if dropped else request.where
         corpus_size = await self._storage.count_all_memories(namespace)
-        answer = await self._retrieval.rank(request, self._window)
+        answer = await self._retrieval.answer(request)
         whole = await self._retrieval.rank(
             replace(request, where=everything, min_similarity=None, alpha=_alpha_of(request, answer)),
-            max(self._window, corpus_size),
+            vector_limit=corpus_size,
+            lexical_limit=corpus_size,
         )
         rank = place_of(content_hash, answer.fused)
         followed = _candidate(content_hash, answer.fused if rank else whole.fused)

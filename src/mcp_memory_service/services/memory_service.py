@@ -79,7 +79,7 @@ class MemoryService:
         signals = Signals(storage, self._embedder, self._tags)
         policy = policy or RankingPolicy()
         self._retrieval = Retrieval(storage, signals, policy, now, monotonic_seconds)
-        self._explainer = Explainer(storage, self._retrieval, policy.ranking_window)
+        self._explainer = Explainer(storage, self._retrieval)
 
     async def store_memory(self, draft: MemoryDraft) -> StoreOutcome:
         """Remember a text; the same text again unites tags and metadata with what is there."""

@@ -26,6 +26,10 @@ from ..storage.base import MemoryStorage
 from .results import Hit, Paging, RetrievalResult, SignalRank
 from .signals import Answers, Question, Signals
 
+# Beside vectors, which rank a whole window, words and tags name a quarter as many: what they place further down could
+# add less than a fifth of a first place's vote, and would make a search at 10,000 memories about 15 % slower.
+LEXICAL_DIVISOR = 4
+
 
 @dataclass(frozen=True, slots=True)
 class RetrievalRequest:
@@ -69,7 +73,7 @@ class Retrieval:
 
     async def run(self, request: RetrievalRequest) -> RetrievalResult:
         started = self._seconds()
-        ranking = await self.rank(request, self._policy.ranking_window)
+        ranking = await self.answer(request)
         paging = Paging(page=request.page, page_size=request.page_size, total=len(ranking.fused))
         return RetrievalResult(
             results=await self._hits(request, ranking, paging),
@@ -82,12 +86,26 @@ class Retrieval:
             took_ms=round((self._seconds() - started) * 1000, 3),
         )
 
-    async def rank(self, request: RetrievalRequest, limit: int) -> Ranking:
-        """Every memory that a signal found among its best `limit`, in the order of the answer."""
+    async def answer(self, request: RetrievalRequest) -> Ranking:
+        """The ranking of which a page is the answer."""
+        window = self._policy.ranking_window
+        beside_vectors = request.mode == "hybrid" and request.min_similarity is None
+        return await self.rank(request, window, window // LEXICAL_DIVISOR if beside_vectors else window)
+
+    async def rank(self, request: RetrievalRequest, vector_limit: int, lexical_limit: int) -> Ranking:
+        """Every memory that a signal found among its best, in the order of the answer."""
         chosen_alpha = self._chosen_alpha(request)
         wanted = _wanted_signals(request.mode, chosen_alpha)
         answers = await self._signals.ask(
-            Question(request.query, request.where, request.extract_tags, request.min_similarity, wanted, limit)
+            Question(
+                query=request.query,
+                where=request.where,
+                extract_tags=request.extract_tags,
+                min_similarity=request.min_similarity,
+                wanted=wanted,
+                vector_limit=vector_limit,
+                lexical_limit=vector_limit if chosen_alpha == 0 else lexical_limit,
+            )
         )
         answers.require_an_answer()
         votes, silent = answers.candidates, dict[str, Sequence[Candidate]]()
@@ -132,8 +150,9 @@ class Retrieval:
     def _adaptive_alpha(self, answers: Answers, tag_votes: int, *, standing_out: bool) -> float:
         tag = answers.tag
         alpha = get_adaptive_alpha(tag.corpus_size, len(tag.keywords), self._policy)
-        # A list as long as the window has been cut: the tag is as common as its count says.
-        carriers = tag_votes if tag_votes < self._policy.ranking_window else max(tag_votes, tag.most_carriers)
+        # Where many carry a tag its list may have been cut: it is then as common as its count says.
+        is_cut = tag_votes >= self._policy.ranking_window // LEXICAL_DIVISOR
+        carriers = max(tag_votes, tag.most_carriers) if is_cut else tag_votes
         alpha = limit_alpha_for_specific_tags(alpha, carriers, tag.corpus_size)
         return limit_alpha_for_standing_out_words(alpha, standing_out)
 

@@ -33,8 +33,9 @@ class Question:
     min_similarity: float | None
     wanted: frozenset[str]
     """The names of the signals to ask."""
-    limit: int
-    """The most candidates of each signal."""
+    vector_limit: int
+    lexical_limit: int
+    """The most candidates of the vector signal, and of words and tags each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Signals:
             return Signal(degraded=(_note("embedder_unavailable", error),), failed=True)
         try:
             answer = await _asked(
-                self._storage.retrieve(query_vector, question.limit, question.where), "vector_search_unavailable"
+                self._storage.retrieve(query_vector, question.vector_limit, question.where), "vector_search_unavailable"
             )
         except InvalidVector as error:  # not what this store was made with
             return Signal(degraded=(_note("embedder_unavailable", error),), failed=True)
@@ -114,7 +115,7 @@ class Signals:
         terms = query_terms(question.query)
         if KEYWORD not in question.wanted or not terms:
             return Signal()
-        search = self._storage.search_by_text(terms, question.limit, question.where)
+        search = self._storage.search_by_text(terms, question.lexical_limit, question.where)
         return await _asked(search, "keyword_search_unavailable")
 
     async def _by_tags(self, question: Question) -> TagSignal:
@@ -130,7 +131,7 @@ class Signals:
             counts = dividing_tags(counts, corpus_size)
         if not counts:
             return TagSignal(degraded=degraded, corpus_size=corpus_size)
-        search = self._storage.search_by_tag(tag_weights(counts, corpus_size), question.limit, question.where)
+        search = self._storage.search_by_tag(tag_weights(counts, corpus_size), question.lexical_limit, question.where)
         answer = await _asked(search, "tag_search_unavailable")
         return TagSignal(
             answer.candidates,
