@@ -86,8 +86,9 @@ def measure(memories: int, queries: int, data: Path | None, seed: int) -> Report
         stored_per_second = len(corpus) / (time.perf_counter() - started)
         times: dict[str, list[float]] = {mode: [] for mode in MODES}
         warm_up = asked[:20]
-        for query in [*warm_up, *asked]:
-            for mode in MODES:
+        for number, query in enumerate([*warm_up, *asked]):
+            for turn in range(len(MODES)):  # in turns, so that no mode always finds the caches warmed by the others
+                mode = MODES[(number + turn) % len(MODES)]
                 times[mode].append(_timed(client, query, mode))
         concurrent = _concurrent(url, asked, clients=8)
         rss_after = _rss_mb(process.pid)
