@@ -3,76 +3,20 @@
 import asyncio
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tests.contract.conftest import Opener
+from tests.contract.memories import EAST, EVERYTHING, NORTH, contents_near, embedded, memory, toward_north, vector
 
 from mcp_memory_service.errors import InvalidVector, StorageUnavailable
-from mcp_memory_service.hybrid_search import query_terms
 from mcp_memory_service.models import (
     EmbeddedMemory,
-    JsonValue,
     Keep,
-    Memory,
     MemoryFilter,
     MemoryPatch,
-    QueryTerms,
     TagCount,
-    Vector,
     content_hash,
 )
 from mcp_memory_service.storage.base import MemoryStorage
-
-EVERYTHING = MemoryFilter()
-EAST: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)
-NORTH: tuple[float, ...] = (0.0, 1.0, 0.0, 0.0)
-
-
-def vector(*numbers: float) -> Vector:
-    return np.array(numbers, dtype=np.float32)
-
-
-def memory(
-    content: str,
-    *tags: str,
-    at: int = 1_000,
-    namespace: str = "default",
-    memory_type: str | None = None,
-    metadata: dict[str, JsonValue] | None = None,
-    session: str | None = None,
-    sequence: int | None = None,
-    source: str | None = None,
-) -> Memory:
-    return Memory(
-        content=content,
-        content_hash=content_hash(content),
-        created_at=at,
-        updated_at=at,
-        tags=tags,
-        memory_type=memory_type,
-        metadata=metadata or {},
-        namespace=namespace,
-        session=session,
-        sequence=sequence,
-        source=source,
-    )
-
-
-def embedded(stored: Memory, *vectors: tuple[float, ...]) -> EmbeddedMemory:
-    return EmbeddedMemory(stored, tuple(vector(*numbers) for numbers in vectors or (EAST,)))
-
-
-def toward_north(share: float) -> tuple[float, ...]:
-    return (1.0 - share, share, 0.0, 0.0)
-
-
-async def contents_near(
-    store: MemoryStorage, direction: tuple[float, ...], where: MemoryFilter, limit: int = 10
-) -> list[str]:
-    found = await store.retrieve(vector(*direction), limit, where)
-    memories = await store.get_many(where.namespace, [candidate.content_hash for candidate in found])
-    return [stored.content for stored in memories]
-
 
 # --- storing and getting
 
@@ -251,110 +195,6 @@ async def test_tags_are_counted_without_case_and_vanish_with_their_last_memory(s
     await store.delete("default", content_hash("c"))
     await store.update("default", content_hash("b"), MemoryPatch(tags=("z",)), now=1)
     assert await store.get_all_tags("default") == [TagCount("Größe", 1), TagCount("x", 1), TagCount("z", 1)]
-
-
-# --- searching by text
-
-
-async def contents_with(
-    store: MemoryStorage, query: str, where: MemoryFilter = EVERYTHING, limit: int = 10
-) -> list[str]:
-    found = await store.search_by_text(query_terms(query), limit, where)
-    memories = await store.get_many(where.namespace, [candidate.content_hash for candidate in found])
-    return [stored.content for stored in memories]
-
-
-async def test_text_is_found_by_any_of_its_words_best_first(store: MemoryStorage):
-    await store.store_batch(
-        [
-            embedded(memory("JWT token validation")),
-            embedded(memory("tokens are rotated weekly by the cron job on the server")),
-            embedded(memory("nothing to see")),
-        ]
-    )
-    assert (await contents_with(store, "JWT tokens"))[0] == "JWT token validation"
-    assert len(await contents_with(store, "JWT tokens")) == 2
-    assert await contents_with(store, "validating") == ["JWT token validation"]
-    assert await contents_with(store, "missing words entirely") == []
-    assert await store.search_by_text(QueryTerms((), ()), 10, EVERYTHING) == []
-    found = await store.search_by_text(query_terms("jwt tokens"), 10, EVERYTHING)
-    assert found[0].raw_score > found[1].raw_score > 0
-
-
-@pytest.mark.parametrize(
-    ("content", "query"),
-    [
-        ("call authenticate_user first", "authenticate_user"),
-        ("call authenticateUser first", "authenticate user"),
-        ("runs on Node.js", "node.js"),
-        ("connect failed: ECONNREFUSED", "econnrefused"),
-        ("fixed CVE-2025-1234", "CVE-2025-1234"),
-        ("see src/bm25_search.rs:287", "src/bm25_search.rs:287"),
-        ("see src/bm25_search.rs:287", "bm25_search.rs"),
-        ("Größe der Datei", "GRÖSSE"),
-        ("如何部署服务", "部署"),
-        ("如何部署服务", "署"),
-        ("サーバーの設定方法", "設定"),
-        ("как настроить туннель", "ТУННЕЛЬ"),
-        ("written in C++", "c++"),
-        ("to be or not to be", "to be"),
-    ],
-)
-async def test_names_and_scripts_are_found_among_others(store: MemoryStorage, content: str, query: str):
-    await store.store_batch(
-        [embedded(memory(f"authentication users server connection file note {i}")) for i in range(20)]
-    )
-    await store.store(embedded(memory(content)))
-    assert (await contents_with(store, query))[0] == content
-
-
-async def test_a_quoted_phrase_stands_together(store: MemoryStorage):
-    await store.store_batch([embedded(memory("connection was refused")), embedded(memory("refused connection again"))])
-    await store.store(embedded(memory("a connection refused by the server")))
-    assert await contents_with(store, '"connection refused"') == ["a connection refused by the server"]
-
-
-async def test_tags_are_searched_as_text_and_follow_their_changes(store: MemoryStorage):
-    await store.store(embedded(memory("plain", "Home-Lab")))
-    assert await contents_with(store, "lab") == ["plain"]
-    await store.update("default", content_hash("plain"), MemoryPatch(tags=("garage",)), now=2)
-    assert await contents_with(store, "lab") == []
-    assert await contents_with(store, "garage") == ["plain"]
-    await store.store(embedded(memory("plain", "cellar")))
-    assert await contents_with(store, "cellar") == ["plain"]
-    await store.delete("default", content_hash("plain"))
-    assert await contents_with(store, "plain garage cellar") == []
-
-
-async def test_filters_namespaces_and_limits_apply_to_text_search(store: MemoryStorage):
-    await store.store_batch(
-        [embedded(memory(f"tunnel {i}", at=i, memory_type="fix" if i == 3 else None)) for i in range(8)]
-    )
-    await store.store(embedded(memory("tunnel elsewhere", namespace="other")))
-    assert await contents_with(store, "tunnel", MemoryFilter(memory_type="fix")) == ["tunnel 3"]
-    assert await contents_with(store, "tunnel", MemoryFilter(after=2, before=4)) == ["tunnel 3", "tunnel 2"]
-    assert await contents_with(store, "tunnel", MemoryFilter(namespace="other")) == ["tunnel elsewhere"]
-    assert await contents_with(store, "tunnel", limit=3) == ["tunnel 7", "tunnel 6", "tunnel 5"]
-
-
-async def test_hostile_queries_are_only_text(store: MemoryStorage):
-    await store.store(embedded(memory("harmless")))
-    hostile = [
-        '" OR 1=1',
-        "NEAR(a b)",
-        "a AND NOT *",
-        "words : x",
-        "{labels} : y",
-        "^a",
-        "a*",
-        "-b",
-        "'); DROP",
-        "\\",
-        '""',
-    ]
-    for query in [*hostile, " ".join(hostile), '"' + '" "'.join(hostile) + '"']:
-        await store.search_by_text(query_terms(query), 10, EVERYTHING)
-    assert await contents_with(store, "harmless") == ["harmless"]
 
 
 # --- changing and deleting

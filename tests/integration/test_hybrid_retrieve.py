@@ -1,12 +1,13 @@
 """The search pipeline over a real store: ranking, paging, filters, degradation."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pytest
 from tests.fakes import BrokenEmbedder, PartlyBrokenStorage, WordEmbedder
+from tests.notes import store_notes
 
-from mcp_memory_service.errors import EmbedderUnavailable, InvalidInput, MemoryNotFound, SearchUnavailable
+from mcp_memory_service.errors import EmbedderUnavailable, InvalidInput, MemoryNotFound
 from mcp_memory_service.hybrid_search import RankingPolicy
 from mcp_memory_service.models import (
     Candidate,
@@ -14,11 +15,10 @@ from mcp_memory_service.models import (
     MemoryFilter,
     MemoryPatch,
     QueryTerms,
-    TagCount,
     Vector,
     content_hash,
 )
-from mcp_memory_service.services import MemoryService, RetrievalResult, ServiceLimits, signals
+from mcp_memory_service.services import MemoryService, RetrievalResult, ServiceLimits
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 from mcp_memory_service.timestamps import MICROSECONDS_PER_DAY
 
@@ -27,12 +27,6 @@ NOW = 1_800_000_000_000_000
 
 def contents(found: RetrievalResult) -> list[str]:
     return [hit.memory.content for hit in found.results]
-
-
-async def store_notes(service: MemoryService, count: int = 25) -> None:
-    await service.store_batch(
-        [MemoryDraft(f"note {i} about topic {i % 5}", tags=(f"topic-{i % 5}", "note")) for i in range(count)]
-    )
 
 
 # --- defaults and alpha
@@ -222,97 +216,6 @@ async def test_min_similarity_drops_vector_hits_but_no_tag_hit(service: MemorySe
     assert found.paging.total == 2
 
 
-# --- degradation: each part may fail, and the answer says so
-
-
-async def degraded_service(storage: SqliteVecStorage, *broken: str) -> MemoryService:
-    await store_notes(MemoryService(storage, WordEmbedder()))
-    return MemoryService(PartlyBrokenStorage(storage, *broken), WordEmbedder())
-
-
-async def test_tag_search_down_leaves_the_vector_signal(storage: SqliteVecStorage):
-    service = await degraded_service(storage, "search_by_tag")
-    found = await service.retrieve_memories("topic 3 note")
-    assert found.degraded == ("tag_search_unavailable",)
-    assert len(found.results) == 10
-    assert all("tag" not in hit.provenance for hit in found.results)
-
-
-async def test_tag_list_down_uses_the_words_as_they_are(storage: SqliteVecStorage):
-    service = await degraded_service(storage, "get_all_tags")
-    found = await service.retrieve_memories("the note")
-    assert found.degraded == ("tag_list_unavailable",)
-    assert found.keywords == ("note",)
-    assert "tag" in found.results[0].provenance
-
-
-async def test_a_tag_list_that_takes_too_long_counts_as_down(
-    storage: SqliteVecStorage, monkeypatch: pytest.MonkeyPatch
-):
-    class Stuck(PartlyBrokenStorage):
-        async def get_all_tags(self, namespace: str) -> list[TagCount]:
-            await asyncio.Event().wait()
-            raise AssertionError
-
-    await store_notes(MemoryService(storage, WordEmbedder()))
-    monkeypatch.setattr(signals, "TAG_LIST_TIMEOUT_SECONDS", 0.01)
-    found = await MemoryService(Stuck(storage), WordEmbedder()).retrieve_memories("the note")
-    assert found.degraded == ("tag_list_unavailable",)
-
-
-async def test_corpus_size_unknown_means_balanced_alpha(storage: SqliteVecStorage):
-    await store_notes(MemoryService(storage, WordEmbedder()))
-    policy = RankingPolicy(adaptive_threshold_small=5, adaptive_threshold_large=9)
-    service = MemoryService(PartlyBrokenStorage(storage, "count_all_memories"), WordEmbedder(), policy)
-    found = await service.retrieve_memories("unrelated words")
-    assert (found.degraded, found.alpha_used) == (("corpus_size_unavailable",), 0.5)
-
-
-async def test_keyword_search_down_leaves_the_others(storage: SqliteVecStorage):
-    service = await degraded_service(storage, "search_by_text")
-    found = await service.retrieve_memories("topic 3 note")
-    assert found.degraded == ("keyword_search_unavailable",)
-    assert set(found.results[0].provenance) == {"vector", "tag"}
-
-
-async def test_embedder_down_leaves_tags_and_keywords(storage: SqliteVecStorage):
-    await store_notes(MemoryService(storage, WordEmbedder()))
-    found = await MemoryService(storage, BrokenEmbedder()).retrieve_memories("topic 3")
-    assert found.degraded == ("embedder_unavailable",)
-    assert {hit.memory.tags[0] for hit in found.results[:5]} == {"topic-3"}
-    assert all("vector" not in hit.provenance for hit in found.results)
-
-
-async def test_vector_search_down_leaves_tags_and_keywords(storage: SqliteVecStorage):
-    service = await degraded_service(storage, "retrieve")
-    found = await service.retrieve_memories("topic 3")
-    assert found.degraded == ("vector_search_unavailable",)
-    assert {hit.memory.tags[0] for hit in found.results[:5]} == {"topic-3"}
-
-
-async def test_no_signal_is_an_error_and_never_an_empty_list(storage: SqliteVecStorage):
-    service = await degraded_service(storage, "retrieve", "search_by_tag", "search_by_text")
-    reasons = "vector_search_unavailable, keyword_search_unavailable, tag_search_unavailable"
-    with pytest.raises(SearchUnavailable, match=reasons):
-        await service.retrieve_memories("topic 3")
-
-
-async def test_a_failed_signal_and_empty_ones_are_an_error_too(storage: SqliteVecStorage):
-    await store_notes(MemoryService(storage, WordEmbedder()))
-    service = MemoryService(storage, BrokenEmbedder())
-    with pytest.raises(SearchUnavailable, match="embedder_unavailable"):
-        await service.retrieve_memories("nothing of this is anywhere")
-    with pytest.raises(SearchUnavailable):
-        await service.retrieve_memories("topic 3", alpha=1.0)
-    with pytest.raises(SearchUnavailable):
-        await service.retrieve_memories("topic 3", mode="semantic")
-
-
-async def test_an_empty_store_is_an_empty_answer(service: MemoryService):
-    found = await service.retrieve_memories("anything")
-    assert (found.results, found.paging.total, found.paging.total_pages, found.degraded) == ((), 0, 0, ())
-
-
 # --- the other use cases
 
 
@@ -431,28 +334,6 @@ async def test_a_growing_project_is_still_found(storage: SqliteVecStorage, tagge
     await service.store_batch(ours)
     found = await service.retrieve_memories("rathole project codebase architecture")
     assert all("rathole" in hit.memory.tags for hit in found.results[: min(tagged, 10)])
-
-
-async def test_a_hanging_embedder_does_not_hold_a_search(storage: SqliteVecStorage, monkeypatch: pytest.MonkeyPatch):
-    class Hanging(WordEmbedder):
-        async def embed(self, texts: Sequence[str]) -> list[Vector]:
-            await asyncio.Event().wait()
-            raise AssertionError
-
-    await store_notes(MemoryService(storage, WordEmbedder()))
-    monkeypatch.setattr(signals, "EMBED_TIMEOUT_SECONDS", 0.01)
-    found = await MemoryService(storage, Hanging()).retrieve_memories("topic 3")
-    assert found.degraded == ("embedder_unavailable",)
-
-
-async def test_vectors_of_another_length_degrade_the_search(storage: SqliteVecStorage):
-    class Changed(WordEmbedder):
-        async def embed(self, texts: Sequence[str]) -> list[Vector]:
-            return [vector[:32] for vector in await super().embed(texts)]
-
-    await store_notes(MemoryService(storage, WordEmbedder()))
-    found = await MemoryService(storage, Changed()).retrieve_memories("topic 3")
-    assert found.degraded == ("embedder_unavailable",)
 
 
 async def test_the_signals_are_asked_at_the_same_time(storage: SqliteVecStorage):

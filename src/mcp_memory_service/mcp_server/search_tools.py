@@ -22,6 +22,11 @@ TagsFilter: TypeAlias = Annotated[list[str] | None, Field(description="Only memo
 
 
 def add_search_tools(server: MCPServer[Any], service: MemoryService, response_chars: int) -> None:
+    _add_hybrid_search(server, service, response_chars)
+    _add_single_signal_searches(server, service, response_chars)
+
+
+def _add_hybrid_search(server: MCPServer[Any], service: MemoryService, response_chars: int) -> None:
     @server.tool(title="Search by meaning and words", annotations=READ)
     @errors_for_the_model
     async def hybrid_search(
@@ -46,6 +51,8 @@ def add_search_tools(server: MCPServer[Any], service: MemoryService, response_ch
         )
         return reply(*fit_hits(found, response_chars))
 
+
+def _add_single_signal_searches(server: MCPServer[Any], service: MemoryService, response_chars: int) -> None:
     @server.tool(title="Search by meaning", annotations=READ)
     @errors_for_the_model
     async def semantic_search(

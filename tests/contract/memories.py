@@ -1,0 +1,56 @@
+"""Memories and vectors for the contract tests."""
+
+import numpy as np
+
+from mcp_memory_service.models import EmbeddedMemory, JsonValue, Memory, MemoryFilter, Vector, content_hash
+from mcp_memory_service.storage.base import MemoryStorage
+
+EVERYTHING = MemoryFilter()
+EAST: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)
+NORTH: tuple[float, ...] = (0.0, 1.0, 0.0, 0.0)
+
+
+def vector(*numbers: float) -> Vector:
+    return np.array(numbers, dtype=np.float32)
+
+
+def memory(
+    content: str,
+    *tags: str,
+    at: int = 1_000,
+    namespace: str = "default",
+    memory_type: str | None = None,
+    metadata: dict[str, JsonValue] | None = None,
+    session: str | None = None,
+    sequence: int | None = None,
+    source: str | None = None,
+) -> Memory:
+    return Memory(
+        content=content,
+        content_hash=content_hash(content),
+        created_at=at,
+        updated_at=at,
+        tags=tags,
+        memory_type=memory_type,
+        metadata=metadata or {},
+        namespace=namespace,
+        session=session,
+        sequence=sequence,
+        source=source,
+    )
+
+
+def embedded(stored: Memory, *vectors: tuple[float, ...]) -> EmbeddedMemory:
+    return EmbeddedMemory(stored, tuple(vector(*numbers) for numbers in vectors or (EAST,)))
+
+
+def toward_north(share: float) -> tuple[float, ...]:
+    return (1.0 - share, share, 0.0, 0.0)
+
+
+async def contents_near(
+    store: MemoryStorage, direction: tuple[float, ...], where: MemoryFilter, limit: int = 10
+) -> list[str]:
+    found = await store.retrieve(vector(*direction), limit, where)
+    memories = await store.get_many(where.namespace, [candidate.content_hash for candidate in found])
+    return [stored.content for stored in memories]

@@ -1,0 +1,10 @@
+"""Notes that several tests search in."""
+
+from mcp_memory_service.models import MemoryDraft
+from mcp_memory_service.services import MemoryService
+
+
+async def store_notes(service: MemoryService, count: int = 25) -> None:
+    await service.store_batch(
+        [MemoryDraft(f"note {i} about topic {i % 5}", tags=(f"topic-{i % 5}", "note")) for i in range(count)]
+    )
