@@ -85,6 +85,11 @@ class StoreOutcome:
     created: bool
     """False when the same content was there already and only tags and metadata were united."""
 
+    @property
+    def summary(self) -> str:
+        verb = "Stored" if self.created else "Already known, tags and metadata united"
+        return f"{verb}: {self.memory.content_hash}"
+
 
 class Keep(Enum):
     """Says that a field of a patch is left as it is, where None means something else."""

@@ -30,9 +30,8 @@ def store_memory(content: str, options: dict[str, Any], *, as_json: bool) -> Non
     if options["metadata"] is not None:
         fields["metadata"] = _json_object(options["metadata"])
     draft = _parsed(MemoryIn, fields).draft()
-    outcome = StoredOut.of(_with_service(settings, lambda service: service.store_memory(draft)))
-    verb = "Stored" if outcome.created else "Already known, tags and metadata united"
-    _print(outcome, f"{verb}: {outcome.content_hash}", as_json=as_json)
+    outcome = _with_service(settings, lambda service: service.store_memory(draft))
+    _print(StoredOut.of(outcome), outcome.summary, as_json=as_json)
 
 
 def search_memories(query: str, options: dict[str, Any], *, as_json: bool) -> None:

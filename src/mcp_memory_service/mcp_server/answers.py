@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
-from ..models import Memory, StoreOutcome
+from ..models import Memory
 from ..schemas import ListOut, MemoryOut, PagedOut, RankedOut, RetrieveOut, SearchOut
 from ..services import MemoryListing, RetrievalResult
 
@@ -68,11 +68,6 @@ def reply(text: str, structured: BaseModel) -> CallToolResult:
     return CallToolResult(
         content=[TextContent(type="text", text=text)], structured_content=structured.model_dump(mode="json")
     )
-
-
-def stored_text(outcome: StoreOutcome) -> str:
-    verb = "Stored" if outcome.created else "Already known, tags and metadata united"
-    return f"{verb}: {outcome.memory.content_hash}"
 
 
 def fit_hits(found: RetrievalResult, budget: int) -> tuple[str, FittingHits]:

@@ -24,7 +24,6 @@ from .answers import (
     fit_listing,
     fit_memory,
     reply,
-    stored_text,
 )
 from .guarding import ADD, CHANGE, READ, StrictServer, errors_for_the_model
 from .search_tools import add_search_tools
@@ -101,7 +100,7 @@ def _add_store_tool(server: MCPServer[Any], service: MemoryService) -> None:
                 sequence,
             )
         )
-        return reply(stored_text(outcome), MemoryRef.of(outcome.memory, created=outcome.created))
+        return reply(outcome.summary, MemoryRef.of(outcome.memory, created=outcome.created))
 
 
 def _add_changing_tools(server: MCPServer[Any], service: MemoryService) -> None:

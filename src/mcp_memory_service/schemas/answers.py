@@ -59,7 +59,7 @@ class BatchOut(BaseModel):
 
 
 class SignalOut(BaseModel):
-    rank: int = Field(description="Place in this signal, from 1; equal matches share the last place of their group")
+    rank: int = Field(description="Place in this signal, from 1; equal matches share the middle place of their group")
     score: float = Field(description="Cosine similarity for vectors, BM25 for keywords, summed tag weight for tags")
 
 

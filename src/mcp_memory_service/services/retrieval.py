@@ -89,7 +89,9 @@ class Retrieval:
     async def answer(self, request: RetrievalRequest) -> Ranking:
         """The ranking of which a page is the answer."""
         window = self._policy.ranking_window
-        beside_vectors = request.mode == "hybrid" and request.min_similarity is None
+        beside_vectors = (
+            VECTOR in _wanted_signals(request.mode, self._chosen_alpha(request)) and request.min_similarity is None
+        )
         return await self.rank(request, window, window // LEXICAL_DIVISOR if beside_vectors else window)
 
     async def rank(self, request: RetrievalRequest, vector_limit: int, lexical_limit: int) -> Ranking:
@@ -104,7 +106,7 @@ class Retrieval:
                 min_similarity=request.min_similarity,
                 wanted=wanted,
                 vector_limit=vector_limit,
-                lexical_limit=vector_limit if chosen_alpha == 0 else lexical_limit,
+                lexical_limit=lexical_limit,
             )
         )
         answers.require_an_answer()
@@ -117,7 +119,7 @@ class Retrieval:
         if chosen_alpha is None:
             chosen_alpha = self._adaptive_alpha(answers, len(votes[TAG]), standing_out=KEYWORD in silent)
         fused = self.fuse(votes, self.weights(chosen_alpha, request.mode))
-        return Ranking(answers, votes, chosen_alpha, fused + _without_vote(silent, fused))
+        return Ranking(answers, votes, chosen_alpha, fused + _without_vote(votes, silent, fused))
 
     def weights(self, alpha: float, mode: SearchMode) -> dict[str, float]:
         """The weight of each signal; in a mode of one signal, and at the ends of alpha, one signal stands alone."""
@@ -179,17 +181,19 @@ class Retrieval:
         )
 
 
-def _without_vote(silent: Mapping[str, Sequence[Candidate]], fused: Sequence[FusedCandidate]) -> list[FusedCandidate]:
-    """Weak matches that no signal voted for: found all the same, so they come last."""
+def _without_vote(
+    votes: Mapping[str, Sequence[Candidate]],
+    silent: Mapping[str, Sequence[Candidate]],
+    fused: Sequence[FusedCandidate],
+) -> list[FusedCandidate]:
+    """Weak matches that no signal voted for: found all the same, so they come last, with their place in the signal."""
     ranked = {candidate.content_hash for candidate in fused}
     last: dict[str, FusedCandidate] = {}
     for name, matches in silent.items():
-        for found in matches:
+        for place, found in enumerate(matches, start=len(votes[name]) + 1):
             if found.content_hash not in ranked:
-                vote = Vote(len(ranked) + len(last) + 1, found.raw_score, 0.0)
-                last.setdefault(
-                    found.content_hash, FusedCandidate(found.content_hash, found.created_at, 0.0, {name: vote})
-                )
+                vote = {name: Vote(place, found.raw_score, 0.0)}
+                last.setdefault(found.content_hash, FusedCandidate(found.content_hash, found.created_at, 0.0, vote))
     return list(last.values())
 
 
