@@ -44,7 +44,14 @@ class HybridSearchSettings(BaseSettings):
         default=_RANKING.hybrid_alpha,
         ge=0.0,
         le=1.0,
-        description="Weight of the vector signal: 1 = vectors only, 0 = tags only, unset = adaptive to corpus size",
+        description="Weight of the vector signal: 1 = vectors only, 0 = tags only, unset = adaptive to each query"
+        " (with fusion rrf: to the size of the corpus)",
+    )
+    vector_trust: float = Field(
+        default=_RANKING.vector_trust,
+        gt=0.0,
+        le=100.0,
+        description="Multiplies the odds of the vector signal where alpha adapts to the query; above 1 = trust it more",
     )
     recency_decay: float = Field(
         default=_RANKING.recency_decay,
@@ -59,12 +66,14 @@ class HybridSearchSettings(BaseSettings):
         description="Least recency factor, however old a memory is; 0 = plain exponential decay",
     )
     adaptive_threshold_small: int = Field(
-        default=_RANKING.adaptive_threshold_small, ge=0, description="Below this many memories alpha is 0.5"
+        default=_RANKING.adaptive_threshold_small,
+        ge=0,
+        description="With fusion rrf: below this many memories alpha is 0.5",
     )
     adaptive_threshold_large: int = Field(
         default=_RANKING.adaptive_threshold_large,
         ge=0,
-        description="From this many memories on alpha is 0.8; between the two it is 0.7",
+        description="With fusion rrf: from this many memories on alpha is 0.8; between the two it is 0.7",
     )
     tag_weight: float = Field(
         default=_RANKING.tag_weight, ge=0.0, le=10.0, description="Weight of the tag signal, times (1 - alpha)"
@@ -72,8 +81,14 @@ class HybridSearchSettings(BaseSettings):
     keyword_weight: float = Field(
         default=_RANKING.keyword_weight, ge=0.0, le=10.0, description="Weight of the keyword signal, times (1 - alpha)"
     )
+    neighbour_weight: float = Field(
+        default=_RANKING.neighbour_weight,
+        ge=0.0,
+        le=1.0,
+        description="Share of its score that a memory lends to the next one of its session, with fusion score; 0 = off",
+    )
     fusion: FusionMethod = Field(
-        default=_RANKING.fusion, description="rrf = by ranks (Reciprocal Rank Fusion), score = by min-max scaled scores"
+        default=_RANKING.fusion, description="score = by scaled scores, rrf = by ranks (Reciprocal Rank Fusion)"
     )
     rrf_k: int = Field(default=_RANKING.rrf_k, ge=1, description="Smoothing constant of Reciprocal Rank Fusion")
     ranking_window: int = Field(

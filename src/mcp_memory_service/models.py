@@ -129,7 +129,19 @@ class Candidate(NamedTuple):
     content_hash: str
     created_at: int
     raw_score: float
-    """The signal's own measure: cosine similarity for vectors, summed tag weight for tags."""
+    """The signal's own measure: cosine similarity for vectors, BM25 for words, summed rarity for tags."""
+    session: str | None = None
+    sequence: int | None = None
+    """Its place in a session, by which it has neighbours."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSample:
+    """Vectors of some memories, drawn without regard to what they say."""
+
+    memories: int
+    vectors: NDArray[np.float32]
+    """One row for each window of the drawn memories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +183,40 @@ class MemoryPage:
 
     memories: tuple[Memory, ...]
     total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What a user or agent said of one result of a query."""
+
+    query: str
+    content_hash: str
+    useful: bool
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class TunedWeights:
+    """The weights that are fitted to a corpus; a setting of the same name wins over each."""
+
+    vector_trust: float
+    tag_weight: float
+    neighbour_weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Weights that won on held-out queries of a corpus, as they are kept in its store."""
+
+    weights: TunedWeights
+    created_at: int
+    queries: int
+    """How many held-out queries they were judged by."""
+    before: float
+    after: float
+    """NDCG@10 on those queries with the weights that were in force, and with these."""
+    version: int = 0
+    """Given by the store, counting up; never used twice."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,9 +75,9 @@ async def test_the_argument_beats_the_setting(storage: SqliteVecStorage):
     assert (await service.retrieve_memories("topic 1", alpha=0.3)).alpha_used == 0.3
 
 
-async def test_alpha_adapts_to_the_corpus(storage: SqliteVecStorage):
+async def test_with_rrf_alpha_adapts_to_the_corpus(storage: SqliteVecStorage):
     service = MemoryService(
-        storage, WordEmbedder(), RankingPolicy(adaptive_threshold_small=5, adaptive_threshold_large=9)
+        storage, WordEmbedder(), RankingPolicy(fusion="rrf", adaptive_threshold_small=5, adaptive_threshold_large=9)
     )
     alphas: list[float] = []
     for i in range(10):
@@ -366,17 +366,3 @@ async def test_an_ancient_memory_with_plain_decay_is_no_division_by_zero(storage
     await service.store_memory(MemoryDraft("old", created_at=0))
     found = await service.retrieve_memories("old")
     assert [hit.score for hit in found.results] == [1.0]
-
-
-async def test_a_match_without_a_vote_shows_its_place_in_its_signal(service: MemoryService):
-    await store_notes(service, 20)
-    await service.store_memory(MemoryDraft("tunnel", tags=("rathole",)))
-    found = await service.retrieve_memories("rathole topic 3", min_similarity=1.0, page_size=100)
-    silent = [hit for hit in found.results if hit.score == 0.0]
-    assert silent
-    for hit in silent:
-        (placed,) = hit.provenance.values()
-        assert 1 < placed.rank <= found.paging.total
-    for name in ("tag", "keyword"):
-        places = [hit.provenance[name].rank for hit in silent if name in hit.provenance]
-        assert places == sorted(places)

@@ -151,12 +151,3 @@ async def test_the_explained_alpha_really_works(real: MemoryService):
 async def test_explaining_an_unknown_memory_is_not_found(real: MemoryService):
     with pytest.raises(MemoryNotFound):
         await real.explain("tunnel", "0" * 64)
-
-
-async def test_explain_shows_matches_that_were_too_weak_to_vote(real: MemoryService):
-    notes = await real.store_batch([MemoryDraft(f"the project architecture, part {i}") for i in range(20)])
-    await real.store_memory(MemoryDraft("rathole tunnels"))
-    explained = await real.explain("rathole project architecture", notes[0].memory.content_hash)
-    assert explained.signals["keyword"].contribution == 0.0
-    assert explained.signals["keyword"].rank > 1
-    assert explained.signals["vector"].contribution > 0

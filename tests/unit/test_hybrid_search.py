@@ -11,6 +11,7 @@ from mcp_memory_service.config import HybridSearchSettings
 from mcp_memory_service.hybrid_search import (
     FusedCandidate,
     RankingPolicy,
+    above_background,
     apply_recency_decay,
     combine_results_rrf,
     debug_of,
@@ -18,14 +19,10 @@ from mcp_memory_service.hybrid_search import (
     fuse_rrf,
     fuse_scores,
     get_adaptive_alpha,
-    limit_alpha_for_specific_tags,
-    limit_alpha_for_standing_out_words,
-    min_max,
     recency_factor,
     rrf_score,
+    share_of_best,
     shared_ranks,
-    split_by_strength,
-    split_standing_out,
     tag_weights,
 )
 from mcp_memory_service.hybrid_search.explain import place_of
@@ -196,11 +193,29 @@ def test_score_fusion_keeps_distances_that_ranks_forget():
         "vector": [found("a", 0.9), found("b", 0.2), found("c", 0.1)],
         "keyword": [found("b", 9.0), found("a", 8.9)],
     }
-    assert names(fuse_scores(signals, {"vector": 0.5, "keyword": 0.5}))[0] == "b"
-    assert names(fuse_scores(signals, {"vector": 0.9, "keyword": 0.1}))[0] == "a"
-    assert min_max([3.0, 2.0, 1.0]) == [1.0, 0.5, 0.0]
-    assert min_max([2.0, 2.0]) == [1.0, 1.0]
-    assert min_max([]) == []
+    # By rank a and b are equal: first and second each. By score a is far ahead by vector, b hardly by words.
+    assert names(fuse_scores(signals, {"vector": 0.5, "keyword": 0.5}))[0] == "a"
+    assert names(fuse_scores(signals, {"vector": 0.01, "keyword": 0.99}))[0] == "b"
+    assert share_of_best([4.0, 2.0, 1.0]) == [1.0, 0.5, 0.25]
+    assert share_of_best([0.0, 0.0]) == [1.0, 1.0]
+    assert share_of_best([]) == []
+
+
+def test_vector_scores_are_measured_from_their_background():
+    assert above_background([0.9, 0.5]) == pytest.approx([1.0, 1 / 3])
+    assert above_background([0.4, 0.4]) == [1.0, 1.0]
+    assert above_background([]) == []
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1))
+def test_scaled_vector_scores_are_between_0_and_1_in_the_same_order(scores: list[float]):
+    scaled = above_background(scores)
+    assert max(scaled) == 1.0
+    assert min(scaled) >= 0.0
+    by_scaled = sorted(range(len(scores)), key=lambda position: -scaled[position])
+    assert [scaled[position] for position in by_scaled] == [
+        scaled[position] for position in sorted(range(len(scores)), key=lambda position: -scores[position])
+    ]
 
 
 # --- adaptive alpha
@@ -223,34 +238,6 @@ def test_adaptive_alpha_tag_boost_from_three_matching_tags_on(corpus: int, alpha
 def test_adaptive_alpha_takes_the_settings_as_they_are():
     settings = HybridSearchSettings(adaptive_threshold_small=10, adaptive_threshold_large=20)
     assert [get_adaptive_alpha(n, 0, settings) for n in (9, 10, 19, 20)] == [0.5, 0.7, 0.7, 0.8]
-
-
-def test_a_tag_that_few_carry_limits_alpha_and_a_common_one_does_not():
-    assert limit_alpha_for_specific_tags(0.7, 1, 600) == 0.45
-    assert limit_alpha_for_specific_tags(0.7, 30, 600) == 0.45
-    assert 0.45 < limit_alpha_for_specific_tags(0.7, 31, 600) < 0.46
-    assert limit_alpha_for_specific_tags(0.7, 300, 600) == 0.7
-    assert limit_alpha_for_specific_tags(0.7, 0, 600) == 0.7
-    assert limit_alpha_for_specific_tags(0.25, 1, 600) == 0.25
-    assert limit_alpha_for_specific_tags(0.5, 1, 400) == 0.5
-
-
-@given(st.floats(0, 1), st.integers(1, 5_000), st.integers(1, 5_000))
-def test_one_more_memory_with_a_tag_never_changes_alpha_much(alpha: float, tagged: int, more: int):
-    corpus = tagged + more
-    before, after = (limit_alpha_for_specific_tags(alpha, n, corpus) for n in (tagged, tagged + 1))
-    assert before <= alpha
-    assert tagged == 1 or abs(after - before) <= 0.55 / 0.45 / corpus + 1e-12
-
-
-def test_one_or_two_that_stand_out_by_words_lead():
-    assert split_standing_out([found("a", 9.0), found("b", 4.0)]) == ([found("a", 9.0)], [found("b", 4.0)])
-    even = [found("a", 9.0), found("b", 8.0), found("c", 7.0)]
-    assert split_standing_out(even) == ([], even)
-    assert split_standing_out([]) == ([], [])
-    assert limit_alpha_for_standing_out_words(0.8, standing_out=True) == 0.45
-    assert limit_alpha_for_standing_out_words(0.8, standing_out=False) == 0.8
-    assert limit_alpha_for_standing_out_words(0.5, standing_out=True) == 0.5
 
 
 def test_tags_that_most_memories_carry_tell_nothing_apart():
@@ -290,14 +277,6 @@ def test_shared_ranks_follow_the_scores(scores: list[float]):
         last = sum(other >= score for other in scores)
         assert first <= rank <= last
         assert first <= position + 1 <= last
-
-
-def test_weak_matches_have_no_vote():
-    matches = [found("rathole", 6.0), found("half", 3.0), found("weak", 1.4)]
-    strong, weak = split_by_strength(matches)
-    assert [match.content_hash for match in strong] == ["rathole", "half"]
-    assert [match.content_hash for match in weak] == ["weak"]
-    assert split_by_strength([]) == ([], [])
 
 
 # --- recency

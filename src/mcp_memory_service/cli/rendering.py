@@ -1,6 +1,6 @@
 """Answers as text for people."""
 
-from ..schemas import DebugOut, ExplainOut, HitOut, ListOut, MemoryOut, RetrieveOut, StatsOut
+from ..schemas import DebugOut, EvidenceOut, ExplainOut, HitOut, ListOut, MemoryOut, RetrieveOut, StatsOut
 
 SHOWN_CHARS = 200
 
@@ -8,7 +8,7 @@ SHOWN_CHARS = 200
 def render_hits(found: RetrieveOut) -> str:
     lines = [
         f"{found.total} ranked, page {found.page} of {found.total_pages}"
-        f" (alpha {found.alpha_used:g}, tags named: {', '.join(found.keywords) or 'none'}, {found.took_ms:.0f} ms)"
+        f" (alpha {found.alpha_used:.2g}, tags named: {', '.join(found.keywords) or 'none'}, {found.took_ms:.0f} ms)"
     ]
     if found.degraded:
         lines.append(f"Searched without: {', '.join(found.degraded)}")
@@ -25,6 +25,8 @@ def render_explanation(explained: ExplainOut) -> str:
     for name, vote in explained.signals.items():
         lines.append(f"  {name:<8} #{vote.rank:<5} score {vote.score:.4f}  contributes {vote.contribution:.6f}")
     lines += [f"  {name:<8} did not find it" for name in explained.signals_without_it]
+    if explained.evidence:
+        lines.append(f"  alpha {explained.alpha_used:.2f}: {_evidence(explained.evidence)}")
     lines.append(f"  recency x {explained.recency_factor:.4f}, final score {explained.final_score:.6f}")
     if explained.outranked_by:
         lines += ["", "Before it:"]
@@ -56,6 +58,13 @@ def render_stats(stats: StatsOut) -> str:
     return "\n".join(f"{name:<10} {value}" for name, value in rows.items())
 
 
+def _evidence(evidence: EvidenceOut) -> str:
+    return (
+        f"the best vector hit stands out {evidence.vector_prominence:.1f} times as far as by chance; the best keyword"
+        f" hit has {evidence.keyword_coverage:.0%} of the query's words, {evidence.keyword_rarity:.1f} times as rare"
+    )
+
+
 def _summary(memory: MemoryOut) -> str:
     return _shortened(memory.content, SHOWN_CHARS)
 
@@ -77,7 +86,8 @@ def _reason(hit: HitOut) -> str:
 
 def _arithmetic(debug: DebugOut) -> str:
     return (
-        f"(vector {debug.vector_rrf:.6f} + tag {debug.tag_boost:.6f} + keyword {debug.keyword_rrf:.6f})"
+        f"(vector {debug.vector_rrf:.6f} + tag {debug.tag_boost:.6f} + keyword {debug.keyword_rrf:.6f}"
+        f" + neighbour {debug.neighbour_boost:.6f})"
         f" x recency {debug.recency_factor:.4f}"
         f" = {debug.final_score:.6f}; tags matched: {', '.join(debug.tag_matches) or 'none'}"
     )

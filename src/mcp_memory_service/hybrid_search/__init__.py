@@ -1,45 +1,57 @@
 """Ranking as pure functions: no I/O, no clock, no settings; same input, same output, same order."""
 
-from .alpha import (
-    AdaptiveThresholds,
-    get_adaptive_alpha,
-    limit_alpha_for_specific_tags,
-    limit_alpha_for_standing_out_words,
+from .alpha import BALANCED_ALPHA, AdaptiveThresholds, get_adaptive_alpha
+from .evidence import (
+    Evidence,
+    WordEvidence,
+    alpha_from_evidence,
+    limit_alpha_for_named_tags,
+    vector_prominence,
+    word_evidence,
 )
 from .fusion import (
     KEYWORD,
+    NEIGHBOUR,
     TAG,
     VECTOR,
     FusedCandidate,
     FusionMethod,
     HybridScoreDebug,
     Vote,
+    above_background,
     combine_results_rrf,
     debug_of,
     fuse_rrf,
     fuse_scores,
-    min_max,
     rrf_score,
+    share_of_best,
 )
 from .keywords import STOP_WORDS, TagVocabulary, extract_query_keywords
-from .match_rank import dividing_tags, shared_ranks, split_by_strength, split_standing_out, tag_weights
+from .match_rank import dividing_tags, shared_ranks, tag_weights
+from .neighbours import lent_scores, missing_neighbours
 from .policy import RankingPolicy
 from .recency import apply_recency_decay, recency_factor
 from .snippets import matched_spans, snippet
-from .tokens import indexed_text, query_terms
+from .tokens import indexed_text, query_terms, word_tokens
 
 __all__ = [
+    "BALANCED_ALPHA",
     "KEYWORD",
+    "NEIGHBOUR",
     "STOP_WORDS",
     "TAG",
     "VECTOR",
     "AdaptiveThresholds",
+    "Evidence",
     "FusedCandidate",
     "FusionMethod",
     "HybridScoreDebug",
     "RankingPolicy",
     "TagVocabulary",
     "Vote",
+    "WordEvidence",
+    "above_background",
+    "alpha_from_evidence",
     "apply_recency_decay",
     "combine_results_rrf",
     "debug_of",
@@ -49,16 +61,18 @@ __all__ = [
     "fuse_scores",
     "get_adaptive_alpha",
     "indexed_text",
-    "limit_alpha_for_specific_tags",
-    "limit_alpha_for_standing_out_words",
+    "lent_scores",
+    "limit_alpha_for_named_tags",
     "matched_spans",
-    "min_max",
+    "missing_neighbours",
     "query_terms",
     "recency_factor",
     "rrf_score",
+    "share_of_best",
     "shared_ranks",
     "snippet",
-    "split_by_strength",
-    "split_standing_out",
     "tag_weights",
+    "vector_prominence",
+    "word_evidence",
+    "word_tokens",
 ]

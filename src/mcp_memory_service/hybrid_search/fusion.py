@@ -4,12 +4,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 from ..models import Candidate
 from .match_rank import shared_ranks
+from .neighbours import lent_scores
 
 RRF_K = 60
+# One to three are within 0.006 NDCG@10 of each other on every set (docs/adr/0008).
+BACKGROUND_DEVIATIONS = 2.0
 
-VECTOR, TAG, KEYWORD = "vector", "tag", "keyword"
+VECTOR, TAG, KEYWORD, NEIGHBOUR = "vector", "tag", "keyword", "neighbour"
 
 # Equal scores of these signals say nothing about each other: they share a rank, and other signals decide.
 _SHARED_RANKS = frozenset({TAG, KEYWORD})
@@ -44,6 +49,8 @@ class HybridScoreDebug:
     keyword_rank: int | None
     keyword_rrf: float
     """Contribution of the keyword signal: `(1 - alpha) · keyword weight / (k + keyword_rank)`, 0 without a rank."""
+    neighbour_boost: float
+    """What a neighbour in the same session lends: at most neighbour weight · its own score."""
     recency_factor: float
     final_score: float
     alpha_used: float
@@ -89,27 +96,52 @@ def fuse_rrf(
 
     Each list must be in its signal's own order. A signal without weight has no vote.
     """
-    return _fuse(signals, weights, lambda ranks, _: [rrf_score(rank, k) for rank in ranks])
+    return _fuse(signals, weights, lambda _name, ranks, _scores: [rrf_score(rank, k) for rank in ranks])
 
 
-def fuse_scores(signals: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float]) -> list[FusedCandidate]:
-    """Sum `weight · normalised score` over the signals, best first; scores of a list are stretched to 0 … 1."""
-    return _fuse(signals, weights, lambda _, scores: min_max(scores))
+def fuse_scores(
+    signals: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float], neighbour_weight: float = 0.0
+) -> list[FusedCandidate]:
+    """Sum `weight · normalised score` over the signals, best first.
+
+    Vector scores are stretched to 0 … 1 above their background, keyword scores count as a share of the best. Tag scores
+    are shares already (how rare the matched tags are) and count as they are, at most 1: a tag that half of the memories
+    carry is hardly a reason, however few were found. With a neighbour weight, memories of one session then lend each
+    other of their sums; candidates listed under `neighbour` are there for that alone.
+    """
+    return _fuse(signals, weights, _normalised, neighbour_weight)
 
 
-def min_max(scores: Sequence[float]) -> list[float]:
-    """Scores stretched so that the least is 0 and the greatest 1; equal ones all count as 1."""
-    least, greatest = min(scores, default=0.0), max(scores, default=0.0)
-    if greatest == least:
+def _normalised(name: str, _: list[int], scores: list[float]) -> list[float]:
+    if name == TAG:
+        return [min(1.0, score) for score in scores]
+    return above_background(scores) if name == VECTOR else share_of_best(scores)
+
+
+def above_background(scores: Sequence[float]) -> list[float]:
+    """Scores stretched so that the greatest is 1, and 0 is two standard deviations below their mean or the least of
+    them, whichever is lower: similarities have no natural zero, and the second of two is not worth nothing."""
+    if not scores:
+        return []
+    values = np.asarray(scores, dtype=np.float64)
+    greatest = values.max()
+    floor = min(values.min(), values.mean() - BACKGROUND_DEVIATIONS * values.std())
+    if greatest <= floor:
         return [1.0] * len(scores)
-    return [(score - least) / (greatest - least) for score in scores]
+    return ((values - floor) / (greatest - floor)).tolist()
+
+
+def share_of_best(scores: Sequence[float]) -> list[float]:
+    """Scores as a share of the greatest; what is not listed would be 0, as a text without the words is."""
+    greatest = max(scores, default=0.0)
+    return [score / greatest if greatest > 0.0 else 1.0 for score in scores]
 
 
 def debug_of(
     candidate: FusedCandidate, alpha: float, tag_matches: Sequence[str], fusion: FusionMethod
 ) -> HybridScoreDebug:
     """The breakdown of a score; `tag_matches` are the memory's tags that were looked for."""
-    vector, tag, keyword = (candidate.votes.get(name) for name in (VECTOR, TAG, KEYWORD))
+    vector, tag, keyword, neighbour = (candidate.votes.get(name) for name in (VECTOR, TAG, KEYWORD, NEIGHBOUR))
     return HybridScoreDebug(
         vector_score=vector.raw_score if vector else None,
         vector_rank=vector.rank if vector else None,
@@ -121,6 +153,7 @@ def debug_of(
         keyword_score=keyword.raw_score if keyword else None,
         keyword_rank=keyword.rank if keyword else None,
         keyword_rrf=keyword.contribution if keyword else 0.0,
+        neighbour_boost=neighbour.contribution if neighbour else 0.0,
         recency_factor=candidate.recency_factor,
         final_score=candidate.score,
         alpha_used=alpha,
@@ -158,30 +191,47 @@ class _Votes(Mapping[str, Vote]):
         return sum(1 for _ in self)
 
 
-_Contribution: TypeAlias = Callable[[list[int], list[float]], list[float]]
+_Contribution: TypeAlias = Callable[[str, list[int], list[float]], list[float]]
+"""From the name, ranks and scores of a signal's list to the share of its weight that each candidate gets."""
 
 
 def _fuse(
-    signals: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float], contribution: _Contribution
+    signals: Mapping[str, Sequence[Candidate]],
+    weights: Mapping[str, float],
+    contribution: _Contribution,
+    neighbour_weight: float = 0.0,
 ) -> list[FusedCandidate]:
     ranked: dict[str, _Ranked] = {}
     totals: dict[str, float] = {}
-    dates: dict[str, int] = {}
+    candidates: dict[str, Candidate] = {}
     for name, found in signals.items():
+        candidates.update((candidate.content_hash, candidate) for candidate in found)
         weight = weights.get(name, 0.0)
         if weight <= 0:
             continue
         scores = [candidate.raw_score for candidate in found]
         ranks = shared_ranks(scores) if name in _SHARED_RANKS else list(range(1, len(found) + 1))
-        contributions = [weight * share for share in contribution(ranks, scores)]
+        contributions = [weight * share for share in contribution(name, ranks, scores)]
         for candidate, share in zip(found, contributions, strict=True):
-            content_hash = candidate.content_hash
-            totals[content_hash] = totals.get(content_hash, 0.0) + share
-            dates[content_hash] = candidate.created_at
+            totals[candidate.content_hash] = totals.get(candidate.content_hash, 0.0) + share
         positions = {candidate.content_hash: position for position, candidate in enumerate(found)}
         ranked[name] = _Ranked(positions, ranks, scores, contributions)
+    if neighbour_weight > 0:
+        lent = lent_scores(candidates.values(), totals, neighbour_weight)
+        ranked[NEIGHBOUR] = _ranked_by(lent)
+        for content_hash, share in lent.items():
+            totals[content_hash] = totals.get(content_hash, 0.0) + share
     fused = [
-        FusedCandidate(content_hash, dates[content_hash], total, _Votes(content_hash, ranked))
+        FusedCandidate(content_hash, candidates[content_hash].created_at, total, _Votes(content_hash, ranked))
         for content_hash, total in totals.items()
     ]
     return sorted(fused, key=best_first)
+
+
+def _ranked_by(lent: Mapping[str, float]) -> _Ranked:
+    """What is lent as a list of its own, most first; equals in the order of their ids."""
+    order = sorted(lent, key=lambda content_hash: (-lent[content_hash], content_hash))
+    scores = [lent[content_hash] for content_hash in order]
+    return _Ranked(
+        {content_hash: position for position, content_hash in enumerate(order)}, shared_ranks(scores), scores, scores
+    )

@@ -8,15 +8,17 @@ from .fusion import FusionMethod
 @dataclass(frozen=True, slots=True)
 class RankingPolicy:
     hybrid_alpha: float | None = None
-    """Weight of the vector signal; None chooses it from the size of the corpus."""
+    """Weight of the vector signal; None chooses it for each query: from what the signals show when scores are fused,
+    from the size of the corpus when ranks are."""
+
+    vector_trust: float = 1.0
+    """Multiplies the odds of the vector signal that a query's evidence gives."""
 
     recency_decay: float = 0.01
     """Per day: half of the decaying part is gone after ln 2 / 0.01 ≈ 70 days."""
 
     recency_floor: float = 0.998
-    """Above 0.9977 = (0.25/62 + 1.5/61) / (0.25/61 + 1.5/61): the smallest lead of a memory that is first by vector and
-    shares first place by tag and keyword, at any adaptive alpha. So age alone never takes the first place from a memory
-    that no signal places behind another; it decides between equals (docs/adr/0005)."""
+    """Age decides between equals and hardly else: a lead of 0.2 % in score outweighs any age (docs/adr/0005)."""
 
     adaptive_threshold_small: int = 500
     adaptive_threshold_large: int = 5000
@@ -25,7 +27,11 @@ class RankingPolicy:
     keyword_weight: float = 1.0
     """Of the tag and the keyword signal, each times (1 - alpha)."""
 
-    fusion: FusionMethod = "rrf"
+    neighbour_weight: float = 0.5
+    """The share of its score that a memory lends to the next one of its session (docs/adr/0008)."""
+
+    fusion: FusionMethod = "score"
+    """Above the better single signal on every set measured, where fusing ranks lost up to .11 (docs/adr/0008)."""
 
     rrf_k: int = 60
     """The constant of Cormack, Clarke and Büttcher, SIGIR 2009."""

@@ -17,7 +17,7 @@ LEAST_CONTENT_CHARS = 200
 LONGEST_METADATA_CHARS = 1_000
 LONGEST_TAGS_CHARS = 500
 # What an answer takes beside its memories.
-FRAME_CHARS = 600
+FRAME_CHARS = 800
 
 
 class CutMemory(MemoryOut):

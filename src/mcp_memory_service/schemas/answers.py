@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from ..hybrid_search import KEYWORD, TAG, VECTOR, FusionMethod, HybridScoreDebug, Vote
+from ..hybrid_search import KEYWORD, TAG, VECTOR, Evidence, FusionMethod, HybridScoreDebug, Vote
 from ..models import Memory, SearchMode, StoreOutcome, StoreStats, TagCount
 from ..services import Explanation, Hit, MemoryListing, Paging, RetrievalResult
 from ..timestamps import from_microseconds
@@ -60,11 +60,14 @@ class BatchOut(BaseModel):
 
 class SignalOut(BaseModel):
     rank: int = Field(description="Place in this signal, from 1; equal matches share the middle place of their group")
-    score: float = Field(description="Cosine similarity for vectors, BM25 for keywords, summed tag weight for tags")
+    score: float = Field(
+        description="Cosine similarity for vectors, BM25 for keywords, summed rarity for tags, lent score for others"
+    )
 
 
 class DebugOut(BaseModel):
-    """The arithmetic of a score: final_score = (vector_rrf + tag_boost + keyword_rrf) * recency_factor."""
+    """The arithmetic of a score: final_score = (vector_rrf + tag_boost + keyword_rrf + neighbour_boost) *
+    recency_factor. The first three are weight times scaled score, or weight / (k + rank) with fusion `rrf`."""
 
     vector_score: float | None
     vector_rank: int | None
@@ -76,6 +79,7 @@ class DebugOut(BaseModel):
     keyword_score: float | None
     keyword_rank: int | None
     keyword_rrf: float
+    neighbour_boost: float
     recency_factor: float
     final_score: float
     alpha_used: float
@@ -84,6 +88,27 @@ class DebugOut(BaseModel):
     @classmethod
     def of(cls, debug: HybridScoreDebug) -> "DebugOut":
         return cls.model_validate(debug, from_attributes=True)
+
+
+class EvidenceOut(BaseModel):
+    """What alpha was chosen by: how far each signal stands out for this query."""
+
+    vector_prominence: float = Field(
+        description="How far the best vector hit stands out; 1 = as the best of random texts would"
+    )
+    keyword_rarity: float = Field(
+        description="How improbable the words of the best keyword hit are together; 1 = as chance would find them once"
+    )
+    keyword_coverage: float = Field(
+        description="Share of the query's words that the best keyword hit has, rare words counting more"
+    )
+
+    @classmethod
+    def of(cls, evidence: Evidence | None) -> "EvidenceOut | None":
+        return cls.model_validate(evidence, from_attributes=True) if evidence else None
+
+
+_EVIDENCE = "What alpha was chosen by; null if it was given, or could not be chosen by the query"
 
 
 class RankedOut(BaseModel):
@@ -127,6 +152,7 @@ class SearchOut(PagedOut):
     query: str
     mode: SearchMode
     alpha_used: float
+    evidence: EvidenceOut | None = Field(default=None, description=_EVIDENCE)
     keywords: list[str] = Field(description="The tags, without case, that the tag signal looked for")
     degraded: list[str] = Field(description="What could not be asked; empty when all is well")
     took_ms: float
@@ -143,6 +169,7 @@ class RetrieveOut(SearchOut):
             query=found.query,
             mode=found.mode,
             alpha_used=found.alpha_used,
+            evidence=EvidenceOut.of(found.evidence),
             keywords=list(found.keywords),
             degraded=list(found.degraded),
             took_ms=found.took_ms,
@@ -176,6 +203,7 @@ class ExplainOut(BaseModel):
     recency_factor: float
     final_score: float
     alpha_used: float
+    evidence: EvidenceOut | None = Field(default=None, description=_EVIDENCE)
     outranked_by: list[AheadOut] = Field(description="The first of those before it")
     alpha_for_first_page: float | None = Field(
         description="The nearest alpha that would put it on the first page; null if it is there or none would"
@@ -199,6 +227,7 @@ class ExplainOut(BaseModel):
             recency_factor=explained.recency_factor,
             final_score=explained.final_score,
             alpha_used=explained.alpha_used,
+            evidence=EvidenceOut.of(explained.evidence),
             outranked_by=[
                 AheadOut(
                     content_hash=ahead.memory.content_hash,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import MemoryNotFound
-from ..hybrid_search import FusedCandidate, Vote
+from ..hybrid_search import Evidence, FusedCandidate, Vote
 from ..hybrid_search.explain import failed_filters, nearest_alpha, place_of
 from ..models import Memory, MemoryFilter
 from ..storage.base import MemoryStorage
@@ -39,6 +39,7 @@ class Explanation:
     outranked_by: tuple[Ahead, ...]
     alpha_for_first_page: float | None
     degraded: tuple[str, ...]
+    evidence: Evidence | None
 
     @property
     def on_first_page(self) -> bool:
@@ -94,6 +95,7 @@ class Explainer:
             outranked_by=await self._ahead(namespace, answer.fused, rank),
             alpha_for_first_page=await self._alpha_for_first_page(request, answer, content_hash, rank),
             degraded=answer.answers.degraded,
+            evidence=answer.evidence,
         )
 
     async def _alpha_for_first_page(
@@ -130,7 +132,7 @@ def _candidate(content_hash: str, fused: Sequence[FusedCandidate]) -> FusedCandi
 
 
 def _found_by(content_hash: str, ranking: Ranking) -> dict[str, Vote]:
-    """What every signal says that found the memory, also if it was too weak a match to have a vote."""
+    """What every signal says that found the memory, also one whose weight is 0 in this search."""
     found = {
         name: Vote(place, candidate.raw_score, 0.0)
         for name, candidates in ranking.answers.candidates.items()

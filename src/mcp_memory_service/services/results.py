@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..hybrid_search import HybridScoreDebug
+from ..hybrid_search import Evidence, HybridScoreDebug
 from ..models import Memory, SearchMode
 
 
@@ -59,6 +59,8 @@ class RetrievalResult:
     """What could not be asked; empty when every signal answered."""
     took_ms: float
     mode: SearchMode
+    evidence: Evidence | None = None
+    """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
 
 
 @dataclass(frozen=True, slots=True)

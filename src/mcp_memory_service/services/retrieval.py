@@ -4,22 +4,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..hybrid_search import (
+    BALANCED_ALPHA,
     KEYWORD,
+    NEIGHBOUR,
     TAG,
     VECTOR,
+    Evidence,
     FusedCandidate,
     RankingPolicy,
-    Vote,
+    alpha_from_evidence,
     apply_recency_decay,
     debug_of,
     fuse_rrf,
     fuse_scores,
     get_adaptive_alpha,
-    limit_alpha_for_specific_tags,
-    limit_alpha_for_standing_out_words,
+    limit_alpha_for_named_tags,
+    missing_neighbours,
     snippet,
-    split_by_strength,
-    split_standing_out,
 )
 from ..models import Candidate, Memory, MemoryFilter, SearchMode, fold_tag
 from ..storage.base import MemoryStorage
@@ -29,6 +30,9 @@ from .signals import Answers, Question, Signals
 # Beside vectors, which rank a whole window, words and tags name a quarter as many: what they place further down could
 # add less than a fifth of a first place's vote, and would make a search at 10,000 memories about 15 % slower.
 LEXICAL_DIVISOR = 4
+
+# So many of the best bring in neighbours that no signal found; further down a lent half reaches no first page.
+LEADING = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ class Ranking:
     votes: Mapping[str, Sequence[Candidate]]
     alpha: float
     fused: Sequence[FusedCandidate]
+    evidence: Evidence | None = None
+    """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
 
 
 class Retrieval:
@@ -84,6 +90,7 @@ class Retrieval:
             keywords=ranking.answers.tag.keywords,
             degraded=ranking.answers.degraded,
             took_ms=round((self._seconds() - started) * 1000, 3),
+            evidence=ranking.evidence,
         )
 
     async def answer(self, request: RetrievalRequest) -> Ranking:
@@ -98,6 +105,7 @@ class Retrieval:
         """Every memory that a signal found among its best, in the order of the answer."""
         chosen_alpha = self._chosen_alpha(request)
         wanted = _wanted_signals(request.mode, chosen_alpha)
+        adapts = chosen_alpha is None
         answers = await self._signals.ask(
             Question(
                 query=request.query,
@@ -107,19 +115,28 @@ class Retrieval:
                 wanted=wanted,
                 vector_limit=vector_limit,
                 lexical_limit=lexical_limit,
+                weighs_evidence=adapts and self._policy.fusion == "score",
             )
         )
         answers.require_an_answer()
-        votes, silent = answers.candidates, dict[str, Sequence[Candidate]]()
-        if VECTOR in wanted and not answers.vector.failed:  # without vectors all that is found votes
-            votes[TAG], silent[TAG] = split_by_strength(votes[TAG])
-            standing_out, others = split_standing_out(votes[KEYWORD])
-            if standing_out:
-                votes[KEYWORD], silent[KEYWORD] = standing_out, others
-        if chosen_alpha is None:
-            chosen_alpha = self._adaptive_alpha(answers, len(votes[TAG]), standing_out=KEYWORD in silent)
-        fused = self.fuse(votes, self.weights(chosen_alpha, request.mode))
-        return Ranking(answers, votes, chosen_alpha, fused + _without_vote(votes, silent, fused))
+        return await self.rank_answers(request, answers)
+
+    async def rank_answers(self, request: RetrievalRequest, answers: Answers) -> Ranking:
+        """Fuse what the signals answered, and bring in neighbours that none of them found."""
+        chosen_alpha = self._chosen_alpha(request)
+        alpha = self._adaptive_alpha(answers) if chosen_alpha is None else chosen_alpha
+        evidence = answers.evidence if chosen_alpha is None else None
+        weights = self.weights(alpha, request.mode)
+        votes = answers.candidates
+        fused = self.fuse(votes, weights)
+        if self._lends(weights) and request.min_similarity is None:
+            known = [candidate for found in votes.values() for candidate in found if candidate.session is not None]
+            leading = {candidate.content_hash for candidate in fused[:LEADING]}
+            lacking = missing_neighbours([found for found in known if found.content_hash in leading], known)
+            if lacking:
+                votes = votes | {NEIGHBOUR: await self._storage.adjacent(lacking, request.where)}
+                fused = self.fuse(votes, weights)
+        return Ranking(answers, votes, alpha, fused, evidence)
 
     def weights(self, alpha: float, mode: SearchMode) -> dict[str, float]:
         """The weight of each signal; in a mode of one signal, and at the ends of alpha, one signal stands alone."""
@@ -135,11 +152,17 @@ class Retrieval:
 
     def fuse(self, votes: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float]) -> list[FusedCandidate]:
         policy = self._policy
-        by_rank = policy.fusion == "rrf"
-        fused = fuse_rrf(votes, weights, policy.rrf_k) if by_rank else fuse_scores(votes, weights)
-        if sum(weight > 0 for weight in weights.values()) == 1:
+        if policy.fusion == "rrf":
+            fused = fuse_rrf(votes, weights, policy.rrf_k)
+        else:
+            fused = fuse_scores(votes, weights, policy.neighbour_weight if self._lends(weights) else 0.0)
+        if _stands_alone(weights):
             return fused  # asked for one signal alone: its order stays exactly as it is
         return apply_recency_decay(fused, policy.recency_decay, self._now(), policy.recency_floor)
+
+    def _lends(self, weights: Mapping[str, float]) -> bool:
+        """Whether neighbours lend: not among ranks, whose sums are too flat to share, nor for one signal alone."""
+        return self._policy.fusion == "score" and self._policy.neighbour_weight > 0 and not _stands_alone(weights)
 
     def _chosen_alpha(self, request: RetrievalRequest) -> float | None:
         """Alpha as far as it was chosen; None leaves it to the corpus."""
@@ -149,14 +172,15 @@ class Retrieval:
             return 0.0
         return self._policy.hybrid_alpha if request.alpha is None else request.alpha
 
-    def _adaptive_alpha(self, answers: Answers, tag_votes: int, *, standing_out: bool) -> float:
-        tag = answers.tag
-        alpha = get_adaptive_alpha(tag.corpus_size, len(tag.keywords), self._policy)
-        # Where many carry a tag its list may have been cut: it is then as common as its count says.
-        is_cut = tag_votes >= self._policy.ranking_window // LEXICAL_DIVISOR
-        carriers = max(tag_votes, tag.most_carriers) if is_cut else tag_votes
-        alpha = limit_alpha_for_specific_tags(alpha, carriers, tag.corpus_size)
-        return limit_alpha_for_standing_out_words(alpha, standing_out)
+    def _adaptive_alpha(self, answers: Answers) -> float:
+        if self._policy.fusion == "rrf":
+            return get_adaptive_alpha(answers.tag.corpus_size, len(answers.tag.keywords), self._policy)
+        evidence = answers.evidence
+        if evidence is None:  # nothing to weigh where a signal is missing
+            return BALANCED_ALPHA
+        named = answers.tag.candidates
+        alpha = alpha_from_evidence(evidence, self._policy.vector_trust)
+        return limit_alpha_for_named_tags(alpha, named[0].raw_score if named else 0.0)
 
     async def _hits(self, request: RetrievalRequest, ranking: Ranking, paging: Paging) -> tuple[Hit, ...]:
         page = ranking.fused[paging.offset : paging.offset + paging.page_size]
@@ -181,20 +205,8 @@ class Retrieval:
         )
 
 
-def _without_vote(
-    votes: Mapping[str, Sequence[Candidate]],
-    silent: Mapping[str, Sequence[Candidate]],
-    fused: Sequence[FusedCandidate],
-) -> list[FusedCandidate]:
-    """Weak matches that no signal voted for: found all the same, so they come last, with their place in the signal."""
-    ranked = {candidate.content_hash for candidate in fused}
-    last: dict[str, FusedCandidate] = {}
-    for name, matches in silent.items():
-        for place, found in enumerate(matches, start=len(votes[name]) + 1):
-            if found.content_hash not in ranked:
-                vote = {name: Vote(place, found.raw_score, 0.0)}
-                last.setdefault(found.content_hash, FusedCandidate(found.content_hash, found.created_at, 0.0, vote))
-    return list(last.values())
+def _stands_alone(weights: Mapping[str, float]) -> bool:
+    return sum(weight > 0 for weight in weights.values()) == 1
 
 
 def _wanted_signals(mode: SearchMode, chosen_alpha: float | None) -> frozenset[str]:

@@ -8,10 +8,23 @@ from typing import Any
 
 from ..embeddings.base import Embedder
 from ..errors import InvalidVector, SearchUnavailable, Unavailable
-from ..hybrid_search import KEYWORD, TAG, VECTOR, dividing_tags, extract_query_keywords, query_terms, tag_weights
-from ..models import Candidate, MemoryFilter
+from ..hybrid_search import (
+    KEYWORD,
+    TAG,
+    VECTOR,
+    Evidence,
+    WordEvidence,
+    dividing_tags,
+    extract_query_keywords,
+    query_terms,
+    tag_weights,
+    word_evidence,
+    word_tokens,
+)
+from ..models import Candidate, MemoryFilter, QueryTerms, Vector
 from ..storage.base import MemoryStorage
 from .tag_cache import KnownTags, TagCache
+from .vector_background import VectorBackground
 
 TAG_LIST_TIMEOUT_SECONDS = 2.0
 # An embedding server that hangs must not hold a search that tags and words can answer.
@@ -36,6 +49,8 @@ class Question:
     vector_limit: int
     lexical_limit: int
     """The most candidates of the vector signal, and of words and tags each."""
+    weighs_evidence: bool = False
+    """Whether the signals shall also say how far they can be trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +63,36 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorSignal(Signal):
+    prominence: float | None = None
+    """How far its best hit stands out, if that was asked and can be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordSignal(Signal):
+    evidence: WordEvidence | None = None
+    """What its best hit has of the query, if that was asked and can be told."""
+
+
+@dataclass(frozen=True, slots=True)
 class TagSignal(Signal):
     keywords: tuple[str, ...] = ()
     corpus_size: int = UNKNOWN_CORPUS_SIZE
-    most_carriers: int = 0
-    """How many memories carry the commonest of the keywords."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    vector: Signal
-    keyword: Signal
+    vector: VectorSignal
+    keyword: KeywordSignal
     tag: TagSignal
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What the signals show of their strength; None if one of them could not tell."""
+        words = self.keyword.evidence
+        if self.vector.prominence is None or words is None:
+            return None
+        return Evidence(self.vector.prominence, words.rarity, words.coverage)
 
     @property
     def candidates(self) -> dict[str, Sequence[Candidate]]:
@@ -84,44 +117,72 @@ class Signals:
         self._storage = storage
         self._embedder = embedder
         self._tags = tags
+        self._background = VectorBackground(storage, tags.namespace)
 
     async def ask(self, question: Question) -> Answers:
-        vector, keyword, tag = await asyncio.gather(
-            self._by_meaning(question), self._by_words(question), self._by_tags(question)
+        corpus_size = asyncio.ensure_future(self._corpus_size())  # counted once, for whoever needs it
+        vector, keyword, tag, _ = await asyncio.gather(
+            self._by_meaning(question, corpus_size),
+            self._by_words(question, corpus_size),
+            self._by_tags(question, corpus_size),
+            corpus_size,
         )
         return Answers(vector, keyword, tag)
 
-    async def _by_meaning(self, question: Question) -> Signal:
+    async def _by_meaning(self, question: Question, corpus_size: asyncio.Future[int | None]) -> VectorSignal:
         if VECTOR not in question.wanted:
-            return Signal()
+            return VectorSignal()
         try:
             (query_vector,) = await asyncio.wait_for(self._embedder.embed([question.query]), EMBED_TIMEOUT_SECONDS)
         except (Unavailable, TimeoutError) as error:
-            return Signal(degraded=(_note("embedder_unavailable", error),), failed=True)
+            return VectorSignal(degraded=(_note("embedder_unavailable", error),), failed=True)
         try:
-            answer = await _asked(
-                self._storage.retrieve(query_vector, question.vector_limit, question.where), "vector_search_unavailable"
-            )
+            found = await self._storage.retrieve(query_vector, question.vector_limit, question.where)
+            prominence = await self._prominence(question, query_vector, found, await corpus_size)
+        except Unavailable as error:
+            return VectorSignal(degraded=(_note("vector_search_unavailable", error),), failed=True)
         except InvalidVector as error:  # not what this store was made with
-            return Signal(degraded=(_note("embedder_unavailable", error),), failed=True)
+            return VectorSignal(degraded=(_note("embedder_unavailable", error),), failed=True)
         least = question.min_similarity
-        if least is None:
-            return answer
-        return Signal(
-            [found for found in answer.candidates if found.raw_score >= least], answer.degraded, answer.failed
-        )
+        if least is not None:
+            found = [candidate for candidate in found if candidate.raw_score >= least]
+        return VectorSignal(found, prominence=prominence)
 
-    async def _by_words(self, question: Question) -> Signal:
+    async def _prominence(
+        self, question: Question, query_vector: Vector, found: Sequence[Candidate], corpus_size: int | None
+    ) -> float | None:
+        if not (question.weighs_evidence and found and corpus_size):
+            return None
+        return await self._background.prominence(query_vector, found[0].raw_score, corpus_size)
+
+    async def _by_words(self, question: Question, corpus_size: asyncio.Future[int | None]) -> KeywordSignal:
         terms = query_terms(question.query)
-        if KEYWORD not in question.wanted or not terms:
-            return Signal()
-        search = self._storage.search_by_text(terms, question.lexical_limit, question.where)
-        return await _asked(search, "keyword_search_unavailable")
+        if KEYWORD not in question.wanted:
+            return KeywordSignal()
+        try:
+            found = await self._storage.search_by_text(terms, question.lexical_limit, question.where)
+            evidence = await self._word_evidence(question, terms, found, await corpus_size)
+        except Unavailable as error:
+            return KeywordSignal(degraded=(_note("keyword_search_unavailable", error),), failed=True)
+        return KeywordSignal(found, evidence=evidence)
 
-    async def _by_tags(self, question: Question) -> TagSignal:
+    async def _word_evidence(
+        self, question: Question, terms: QueryTerms, found: Sequence[Candidate], corpus_size: int | None
+    ) -> WordEvidence | None:
+        if not (question.weighs_evidence and corpus_size):
+            return None
+        rarities, best = await asyncio.gather(
+            self._storage.word_rarities(terms.words),
+            self._storage.get_many(question.where.namespace, [hit.content_hash for hit in found[:1]]),
+        )
+        texts = (text for memory in best for text in (memory.content, *memory.tags))
+        words = {word for text in texts for word in word_tokens(text)}
+        return word_evidence(terms.words, words, rarities, corpus_size)
+
+    async def _by_tags(self, question: Question, corpus_size_known: asyncio.Future[int | None]) -> TagSignal:
         if TAG not in question.wanted:
             return TagSignal()
-        known, counted = await asyncio.gather(self._known_tags(), self._corpus_size())
+        known, counted = await asyncio.gather(self._known_tags(), corpus_size_known)
         degraded = (() if known else ("tag_list_unavailable",)) + (
             () if counted is not None else ("corpus_size_unavailable",)
         )
@@ -139,7 +200,6 @@ class Signals:
             answer.failed,
             tuple(counts),
             corpus_size,
-            max(counts.values()),
         )
 
     async def _known_tags(self) -> KnownTags | None:

@@ -6,6 +6,7 @@ from typing import Protocol, TypeAlias
 from ..models import (
     Candidate,
     EmbeddedMemory,
+    Feedback,
     IndexedText,
     Memory,
     MemoryFilter,
@@ -15,7 +16,9 @@ from ..models import (
     StoreOutcome,
     StoreStats,
     TagCount,
+    Tuning,
     Vector,
+    VectorSample,
 )
 
 TextAnalyzer: TypeAlias = Callable[[str, Sequence[str]], IndexedText]
@@ -59,6 +62,21 @@ class MemoryStorage(Protocol):
         counts only where its words stand together. No terms find nothing."""
         ...
 
+    async def word_rarities(self, words: Sequence[str]) -> dict[str, float]:
+        """The inverse document frequency of each word in the whole store, in natural logarithms as BM25 has it: highest
+        for a word that no memory has, never below 0."""
+        ...
+
+    async def adjacent(self, content_hashes: Sequence[str], where: MemoryFilter) -> list[Candidate]:
+        """The memories directly before and after any of these in the same session (sequence ± 1), each once, in the
+        order of session and sequence, as far as they pass the filter. Their raw score is 0."""
+        ...
+
+    async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
+        """Vectors of memories drawn evenly from the namespace, at most `limit`; the same ones until memories change.
+        All of them if there are no more than that."""
+        ...
+
     async def get_all_tags(self, namespace: str) -> list[TagCount]:
         """Every tag that a memory of the namespace carries, most used first, each once whatever its case."""
         ...
@@ -95,4 +113,29 @@ class MemoryStorage(Protocol):
 
     async def close(self) -> None:
         """Finish accepted writes and let go of the store; closing twice is harmless."""
+        ...
+
+
+class TuningStorage(Protocol):
+    """What is learned about a corpus, kept beside its memories."""
+
+    async def add_feedback(self, namespace: str, feedback: Feedback) -> bool:
+        """Keep what was said of a result, in place of what was said before of the same query and memory. False if there
+        is no such memory. Feedback goes when its memory goes."""
+        ...
+
+    async def list_feedback(self, namespace: str) -> list[Feedback]:
+        """All of it, oldest first."""
+        ...
+
+    async def save_tuning(self, namespace: str, tuning: Tuning) -> Tuning:
+        """Put weights in force; returns them with their version."""
+        ...
+
+    async def current_tuning(self, namespace: str) -> Tuning | None:
+        """The newest weights that were not rolled back; None if there are none."""
+        ...
+
+    async def roll_back_tuning(self, namespace: str) -> Tuning | None:
+        """Put the current weights out of force for good and return them; None if there are none."""
         ...

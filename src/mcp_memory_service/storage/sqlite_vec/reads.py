@@ -1,11 +1,24 @@
 """The queries; each takes a connection and runs inside one snapshot."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import apsw
+import numpy as np
 
-from ...models import Candidate, Memory, MemoryFilter, MemoryPage, QueryTerms, StoreStats, TagCount, Vector
+from ...models import (
+    Candidate,
+    Memory,
+    MemoryFilter,
+    MemoryPage,
+    QueryTerms,
+    StoreStats,
+    TagCount,
+    Vector,
+    VectorSample,
+)
 from .rows import MEMORY_COLUMNS, condition, memory_from_row
 from .schema import pinned_embedding, schema_version
 
@@ -27,7 +40,8 @@ def nearest(connection: apsw.Connection, query_vector: Vector, limit: int, where
         else "vectors v CROSS JOIN memories m ON m.id = v.memory_id"
     )
     sql = f"""
-        SELECT m.content_hash, m.created_at, 1.0 - vec_distance_cosine(v.embedding, ?) AS similarity
+        SELECT m.content_hash, m.created_at, 1.0 - vec_distance_cosine(v.embedding, ?) AS similarity,
+            m.session, m.sequence
         FROM {tables} WHERE {matches} ORDER BY similarity DESC, m.content_hash LIMIT ?
     """  # noqa: S608
     found: dict[str, Candidate] = {}
@@ -46,7 +60,7 @@ def tagged(
     matches, values = condition(where)
     # Rounded, so that equal sets of tags stay equal in whatever order they are summed.
     sql = f"""
-        SELECT m.content_hash, m.created_at, s.score
+        SELECT m.content_hash, m.created_at, s.score, m.session, m.sequence
         FROM (
             SELECT mt.memory_id, round(sum(w.value), 9) AS score
             FROM json_each(?) w
@@ -66,7 +80,7 @@ def matching(connection: apsw.Connection, terms: QueryTerms, limit: int, where: 
     matches, values = condition(where)
     # FTS5's bm25 is better the lower it is.
     sql = f"""
-        SELECT m.content_hash, m.created_at, -bm25(memory_text) AS score
+        SELECT m.content_hash, m.created_at, -bm25(memory_text) AS score, m.session, m.sequence
         FROM memory_text CROSS JOIN memories m ON m.id = memory_text.rowid
         WHERE memory_text MATCH ? AND {matches}
         ORDER BY score DESC, m.created_at DESC, m.content_hash LIMIT ?
@@ -86,6 +100,45 @@ def _match_expression(terms: QueryTerms) -> str:
 
 def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
+
+
+def word_rarities(connection: apsw.Connection, words: Sequence[str]) -> dict[str, float]:
+    memories = int(connection.execute("SELECT count(*) FROM memories").get)
+    rarities: dict[str, float] = {}
+    for word in words:
+        row = connection.execute("SELECT doc FROM memory_vocabulary WHERE term = ?", (word,)).fetchone()
+        having = cast("int", row[0]) if row else 0
+        rarities[word] = max(0.0, math.log((memories - having + 0.5) / (having + 0.5)))
+    return rarities
+
+
+def adjacent(connection: apsw.Connection, content_hashes: Sequence[str], where: MemoryFilter) -> list[Candidate]:
+    matches, values = condition(where)
+    sql = f"""
+        SELECT DISTINCT m.content_hash, m.created_at, 0.0, m.session, m.sequence
+        FROM json_each(?) asked
+        CROSS JOIN memories origin ON origin.namespace = ? AND origin.content_hash = asked.value
+        CROSS JOIN memories m ON m.namespace = origin.namespace AND m.session = origin.session
+            AND m.sequence IN (origin.sequence - 1, origin.sequence + 1)
+        WHERE {matches} ORDER BY m.session, m.sequence, m.content_hash
+    """  # noqa: S608
+    rows = connection.execute(sql, (json.dumps(list(content_hashes)), where.namespace, *values))
+    return list(map(Candidate._make, rows))
+
+
+def sample_vectors(connection: apsw.Connection, namespace: str, limit: int) -> VectorSample:
+    """The first ones by content_hash: it is a digest, so its order has nothing to do with what a memory says."""
+    rows = connection.execute(
+        """
+        SELECT m.id, v.embedding FROM memories m CROSS JOIN vectors v ON v.memory_id = m.id
+        WHERE m.namespace = ? ORDER BY m.content_hash LIMIT ?
+        """,
+        (namespace, limit),
+    ).fetchall()
+    vectors = np.frombuffer(b"".join(cast("bytes", embedding) for _, embedding in rows), dtype=np.float32)
+    return VectorSample(
+        memories=len({memory_id for memory_id, _ in rows}), vectors=vectors.reshape(len(rows), -1 if rows else 0)
+    )
 
 
 def all_tags(connection: apsw.Connection, namespace: str) -> list[TagCount]:

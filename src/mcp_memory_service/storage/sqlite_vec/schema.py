@@ -118,6 +118,32 @@ CREATE TRIGGER memory_words_removed AFTER DELETE ON memory_words BEGIN
 END;
 """
 
+_VERSION_3 = """
+CREATE INDEX memories_by_session ON memories (namespace, session, sequence) WHERE session IS NOT NULL;
+-- How many memories have a word.
+CREATE VIRTUAL TABLE memory_vocabulary USING fts5vocab (memory_text, row);
+
+CREATE TABLE feedback (
+    id INTEGER PRIMARY KEY,
+    memory_id INTEGER NOT NULL REFERENCES memories (id),
+    query TEXT NOT NULL,
+    useful INTEGER NOT NULL CHECK (useful IN (0, 1)),
+    created_at INTEGER NOT NULL,
+    UNIQUE (memory_id, query)
+) STRICT;
+-- AUTOINCREMENT: a version that was rolled back is never given again.
+CREATE TABLE tunings (
+    version INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    weights TEXT NOT NULL,
+    queries INTEGER NOT NULL,
+    before REAL NOT NULL,
+    after REAL NOT NULL,
+    rolled_back INTEGER NOT NULL DEFAULT 0
+) STRICT;
+"""
+
 
 def _fill_words(connection: apsw.Connection, analyze: TextAnalyzer) -> None:
     tags = "(SELECT json_group_array(display ORDER BY position) FROM memory_tags WHERE memory_id = id)"
@@ -138,7 +164,11 @@ class Migration(NamedTuple):
     """What SQL alone cannot do, in the same transaction."""
 
 
-MIGRATIONS: tuple[Migration, ...] = (Migration(_VERSION_1), Migration(_VERSION_2, _fill_words))
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(_VERSION_1),
+    Migration(_VERSION_2, _fill_words),
+    Migration(_VERSION_3),
+)
 """Number n brings a file of version n to n + 1; a released one is never changed."""
 
 

@@ -10,6 +10,7 @@ from ...errors import InvalidVector
 from ...models import (
     Candidate,
     EmbeddedMemory,
+    Feedback,
     Memory,
     MemoryFilter,
     MemoryPage,
@@ -18,11 +19,13 @@ from ...models import (
     StoreOutcome,
     StoreStats,
     TagCount,
+    Tuning,
     Vector,
+    VectorSample,
 )
 from ..base import TextAnalyzer
 from ..vector_check import checked_vector
-from . import reads, writes
+from . import reads, tunings, writes
 from .connection import (
     ConnectionThreads,
     connect,
@@ -76,6 +79,15 @@ class SqliteVecStorage:
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
         return await self._threads.read(lambda connection: reads.matching(connection, terms, limit, where))
 
+    async def word_rarities(self, words: Sequence[str]) -> dict[str, float]:
+        return await self._threads.read(lambda connection: reads.word_rarities(connection, words))
+
+    async def adjacent(self, content_hashes: Sequence[str], where: MemoryFilter) -> list[Candidate]:
+        return await self._threads.read(lambda connection: reads.adjacent(connection, content_hashes, where))
+
+    async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
+        return await self._threads.read(lambda connection: reads.sample_vectors(connection, namespace, limit))
+
     async def get_all_tags(self, namespace: str) -> list[TagCount]:
         return await self._threads.read(lambda connection: reads.all_tags(connection, namespace))
 
@@ -105,6 +117,21 @@ class SqliteVecStorage:
 
     async def stats(self, namespace: str) -> StoreStats:
         return await self._threads.read(lambda connection: reads.store_stats(connection, namespace))
+
+    async def add_feedback(self, namespace: str, feedback: Feedback) -> bool:
+        return await self._threads.write(lambda connection: tunings.add_feedback(connection, namespace, feedback))
+
+    async def list_feedback(self, namespace: str) -> list[Feedback]:
+        return await self._threads.read(lambda connection: tunings.all_feedback(connection, namespace))
+
+    async def save_tuning(self, namespace: str, tuning: Tuning) -> Tuning:
+        return await self._threads.write(lambda connection: tunings.save_tuning(connection, namespace, tuning))
+
+    async def current_tuning(self, namespace: str) -> Tuning | None:
+        return await self._threads.read(lambda connection: tunings.current_tuning(connection, namespace))
+
+    async def roll_back_tuning(self, namespace: str) -> Tuning | None:
+        return await self._threads.write(lambda connection: tunings.roll_back_tuning(connection, namespace))
 
     async def ping(self) -> None:
         self._threads.require_same_file()

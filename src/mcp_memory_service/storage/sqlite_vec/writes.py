@@ -49,6 +49,7 @@ def delete_memory(connection: apsw.Connection, namespace: str, content_hash: str
     connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
     connection.execute("DELETE FROM vectors WHERE memory_id = ?", (memory_id,))
     connection.execute("DELETE FROM memory_words WHERE memory_id = ?", (memory_id,))
+    connection.execute("DELETE FROM feedback WHERE memory_id = ?", (memory_id,))
     connection.execute("DELETE FROM memories WHERE id = ?", (memory_id,))
     return True
 

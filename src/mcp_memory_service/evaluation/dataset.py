@@ -1,0 +1,168 @@
+"""Evaluation sets as folders: `corpus.jsonl`, `queries.jsonl`, `qrels.tsv`, and perhaps `haystacks.jsonl`.
+
+The JSON files may be gzipped. Where `meta.scope` is set, a query searches only the documents of the same scope; with
+haystacks, a query searches only the documents that its haystack names.
+"""
+
+import gzip
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..errors import InvalidInput
+from ..timestamps import to_microseconds
+from .metrics import Grades
+
+T = TypeVar("T")
+
+WHOLE_CORPUS = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    id: str
+    text: str
+    tags: tuple[str, ...] = ()
+    created_at: int | None = None
+    scope: str | None = None
+    session: str | None = None
+    sequence: int | None = None
+    """Place within its session, in the order of the corpus."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationQuery:
+    id: str
+    text: str
+    relevant: Grades
+    collection: str
+    """The name of the group of documents that this query searches."""
+    category: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    name: str
+    collections: Mapping[str, Sequence[Document]]
+    """Documents in groups; a query searches one of them. A document may be in several."""
+    queries: Sequence[EvaluationQuery]
+    """Only those that have a relevant document."""
+
+    @property
+    def documents(self) -> int:
+        return len({document.id for documents in self.collections.values() for document in documents})
+
+
+def load_dataset(folder: Path) -> Dataset:
+    """Read a folder; what is missing or malformed is said with file and line."""
+    if not folder.is_dir():
+        raise InvalidInput(f"{folder} is not a folder.", reason="dataset_not_found")
+    documents = {document.id: document for document in _in_sessions(_read(folder, "corpus", _document))}
+    relevant = _relevant(folder / "qrels.tsv")
+    haystacks = dict(_read(folder, "haystacks", _haystack)) if _json_file(folder, "haystacks") else {}
+    queries = [
+        EvaluationQuery(name, text, relevant[name], _collection_of(name, scope, haystacks), category)
+        for name, text, scope, category in _read(folder, "queries", _query)
+        if name in relevant
+    ]
+    return Dataset(folder.resolve().name, _collections(documents, queries, haystacks), queries)
+
+
+def _collection_of(query: str, scope: str | None, haystacks: Mapping[str, Sequence[str]]) -> str:
+    return query if query in haystacks else scope or WHOLE_CORPUS
+
+
+def _collections(
+    documents: Mapping[str, Document], queries: Sequence[EvaluationQuery], haystacks: Mapping[str, Sequence[str]]
+) -> dict[str, list[Document]]:
+    by_scope: dict[str | None, list[Document]] = defaultdict(list)
+    for document in documents.values():
+        by_scope[document.scope].append(document)
+    collections: dict[str, list[Document]] = {}
+    for query in queries:
+        if query.collection in collections:
+            continue
+        if query.collection in haystacks:
+            collections[query.collection] = [documents[name] for name in haystacks[query.collection]]
+        elif query.collection == WHOLE_CORPUS:
+            collections[query.collection] = list(documents.values())
+        else:
+            collections[query.collection] = by_scope[query.collection]
+    return collections
+
+
+def _json_file(folder: Path, name: str) -> Path | None:
+    candidates = (folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz")
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _read(folder: Path, name: str, parse: Callable[[dict[str, Any]], T]) -> Iterator[T]:
+    path = _json_file(folder, name)
+    if path is None:
+        raise InvalidInput(f"{folder} has no {name}.jsonl or {name}.jsonl.gz.", reason="dataset_incomplete")
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                try:
+                    yield parse(json.loads(line))
+                except (KeyError, ValueError, TypeError, AttributeError) as error:
+                    raise InvalidInput(
+                        f"{path.name}, line {number}: {type(error).__name__}: {error}", reason="dataset_malformed"
+                    ) from error
+
+
+def _document(row: dict[str, Any]) -> Document:
+    meta: dict[str, Any] = row.get("meta") or {}
+    return Document(
+        id=str(row["id"]),
+        text=str(row["text"]),
+        tags=tuple(map(str, row.get("tags") or ())),
+        created_at=_moment(row.get("created_at")),
+        scope=meta.get("scope"),
+        session=meta.get("session"),
+    )
+
+
+def _query(row: dict[str, Any]) -> tuple[str, str, str | None, str | None]:
+    meta: dict[str, Any] = row.get("meta") or {}
+    category = meta.get("type", meta.get("category"))
+    return str(row["id"]), str(row["text"]), meta.get("scope"), None if category is None else str(category)
+
+
+def _haystack(row: dict[str, Any]) -> tuple[str, list[str]]:
+    return str(row["qid"]), [str(name) for name in row["ids"]]
+
+
+def _moment(text: str | None) -> int | None:
+    if text is None:
+        return None
+    return to_microseconds(datetime.fromisoformat(text))
+
+
+def _in_sessions(documents: Iterator[Document]) -> Iterator[Document]:
+    """The documents with their place in their session."""
+    length: dict[str, int] = defaultdict(int)
+    for document in documents:
+        if document.session is None:
+            yield document
+        else:
+            length[document.session] += 1
+            yield replace(document, sequence=length[document.session])
+
+
+def _relevant(path: Path) -> dict[str, dict[str, float]]:
+    if not path.is_file():
+        raise InvalidInput(f"{path.parent} has no {path.name}.", reason="dataset_incomplete")
+    relevant: dict[str, dict[str, float]] = defaultdict(dict)
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            query, document, grade = line.split("\t")
+            if float(grade) > 0:
+                relevant[query][document] = float(grade)
+        except ValueError as error:
+            raise InvalidInput(f"{path.name}, line {number}: {error}", reason="dataset_malformed") from error
+    return relevant

@@ -1,0 +1,66 @@
+"""What the ranking asks of every store beside searches: samples, rarities, neighbours."""
+
+import math
+
+import pytest
+
+from mcp_memory_service.models import EmbeddedMemory, MemoryFilter
+from mcp_memory_service.storage.base import MemoryStorage
+
+from .memories import EAST, EVERYTHING, NORTH, embedded, memory, vector
+
+
+def turn(
+    session: str | None, sequence: int | None, content: str, *tags: str, namespace: str = "default"
+) -> EmbeddedMemory:
+    return embedded(memory(content, *tags, namespace=namespace, session=session, sequence=sequence))
+
+
+async def test_neighbours_are_the_memories_before_and_after_in_the_session(store: MemoryStorage):
+    items = [turn("talk", number, f"turn {number}") for number in (1, 2, 3, 5)]
+    await store.store_batch([*items, turn("other", 2, "elsewhere"), turn(None, None, "alone"), turn("talk", None, "?")])
+    hashes = {item.memory.sequence: item.memory.content_hash for item in items}
+    found = await store.adjacent([hashes[2]], EVERYTHING)
+    assert [(candidate.session, candidate.sequence, candidate.raw_score) for candidate in found] == [
+        ("talk", 1, 0.0),
+        ("talk", 3, 0.0),
+    ]
+    assert await store.adjacent([hashes[5]], EVERYTHING) == []
+    both = await store.adjacent([hashes[1], hashes[3], "0" * 64], EVERYTHING)
+    assert [candidate.content_hash for candidate in both] == [hashes[2]]
+
+
+async def test_neighbours_pass_the_filter_and_stay_in_the_namespace(store: MemoryStorage):
+    first, second = turn("talk", 1, "first"), turn("talk", 2, "second", "wanted")
+    await store.store_batch([first, second, turn("talk", 2, "theirs", namespace="theirs")])
+    origin = [first.memory.content_hash]
+    assert len(await store.adjacent(origin, EVERYTHING)) == 1
+    assert len(await store.adjacent(origin, MemoryFilter(tags=("wanted",)))) == 1
+    assert await store.adjacent(origin, MemoryFilter(tags=("unwanted",))) == []
+    assert await store.adjacent(origin, MemoryFilter(after=2_000)) == []
+
+
+async def test_searches_tell_the_place_in_the_session(store: MemoryStorage):
+    await store.store(turn("talk", 7, "tunnel"))
+    (found,) = await store.retrieve(vector(*EAST), 5, EVERYTHING)
+    assert (found.session, found.sequence) == ("talk", 7)
+
+
+async def test_a_small_namespace_is_sampled_whole_and_a_large_one_up_to_the_limit(store: MemoryStorage):
+    assert len((await store.sample_vectors("default", 10)).vectors) == 0
+    await store.store_batch([embedded(memory(f"note {i}"), EAST, NORTH) for i in range(4)])
+    await store.store(turn(None, None, "theirs", namespace="theirs"))
+    whole = await store.sample_vectors("default", 100)
+    assert (whole.memories, whole.vectors.shape) == (4, (8, 4))
+    part = await store.sample_vectors("default", 4)
+    assert (part.memories, part.vectors.shape) == (2, (4, 4))
+    assert (part.vectors == (await store.sample_vectors("default", 4)).vectors).all()
+
+
+async def test_rare_words_are_rarer_than_common_ones_and_unknown_ones_the_rarest(store: MemoryStorage):
+    await store.store_batch([turn(None, None, f"tunnel number{i}") for i in range(9)])
+    rarities = await store.word_rarities(["tunnel", "number3", "absent"])
+    assert rarities["tunnel"] == 0.0
+    assert rarities["number3"] == pytest.approx(math.log(8.5 / 1.5))
+    assert rarities["absent"] == pytest.approx(math.log(9.5 / 0.5))
+    assert await store.word_rarities([]) == {}

@@ -1,0 +1,112 @@
+"""How far the signals can be trusted, and what neighbours lend."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_memory_service.hybrid_search import (
+    Evidence,
+    WordEvidence,
+    alpha_from_evidence,
+    fuse_scores,
+    lent_scores,
+    limit_alpha_for_named_tags,
+    missing_neighbours,
+    vector_prominence,
+    word_evidence,
+)
+from mcp_memory_service.hybrid_search.evidence import expected_greatest
+from mcp_memory_service.models import Candidate
+
+positive = st.floats(0, 100)
+
+
+def turn(number: int, score: float = 0.0, session: str = "talk") -> Candidate:
+    return Candidate(f"{session}-{number}", 0, score, session, number)
+
+
+def test_equal_evidence_weighs_both_alike():
+    assert alpha_from_evidence(Evidence(1.0, 1.0, 1.0)) == 0.5
+    assert alpha_from_evidence(Evidence(2.0, 1.0, 1.0)) == pytest.approx(8 / 9)
+    assert alpha_from_evidence(Evidence(1.0, 4.0, 1.0)) == pytest.approx(1 / 9)
+
+
+@given(positive, positive, positive)
+def test_alpha_never_silences_a_signal(prominence: float, rarity: float, coverage: float):
+    assert 0.05 <= alpha_from_evidence(Evidence(prominence, rarity, coverage)) <= 0.95
+
+
+@given(positive, positive, positive, st.floats(0, 10))
+def test_alpha_rises_with_prominence_and_falls_with_what_the_words_say(a: float, b: float, c: float, more: float):
+    alpha = alpha_from_evidence(Evidence(a, b, c))
+    assert alpha_from_evidence(Evidence(a + more, b, c)) >= alpha
+    assert alpha_from_evidence(Evidence(a, b + more, c)) <= alpha
+    assert alpha_from_evidence(Evidence(a, b, c + more)) <= alpha
+
+
+def test_trust_multiplies_the_odds():
+    assert alpha_from_evidence(Evidence(1.0, 1.0, 1.0), vector_trust=3.0) == pytest.approx(0.75)
+
+
+def test_a_rare_tag_limits_alpha_and_a_common_one_hardly():
+    assert limit_alpha_for_named_tags(0.9, 1.0) == pytest.approx(0.6)
+    assert limit_alpha_for_named_tags(0.9, 2.5) == pytest.approx(0.6)
+    assert limit_alpha_for_named_tags(0.9, 0.1) == 0.9
+    assert limit_alpha_for_named_tags(0.3, 1.0) == 0.3
+    assert limit_alpha_for_named_tags(0.95, 0.0) == 0.95
+
+
+@pytest.mark.parametrize(("draws", "greatest"), [(0, 0.0), (1, 0.0), (600, 3.1), (6_000, 3.8)])
+def test_the_greatest_of_random_draws(draws: int, greatest: float):
+    assert expected_greatest(draws) == pytest.approx(greatest, abs=0.1)
+
+
+def test_prominence_is_1_for_what_chance_would_give():
+    assert vector_prominence(0.1 + 0.05 * expected_greatest(600), 0.1, 0.05, 600) == pytest.approx(1.0)
+    assert vector_prominence(0.9, 0.1, 0.05, 600) > 4
+    assert vector_prominence(0.5, 0.5, 0.0, 1) == 1.0
+
+
+def test_words_count_by_their_rarity():
+    rarities = {"rathole": 6.0, "project": 2.0}
+    assert word_evidence(["rathole", "project"], {"rathole", "port"}, rarities, 100) == WordEvidence(
+        6.0 / math.log(100), 0.75
+    )
+    assert word_evidence(["rathole"], set(), rarities, 100) == WordEvidence(0.0, 0.0)
+    assert word_evidence([], {"x"}, {}, 1) == WordEvidence(0.0, 0.0)
+
+
+def test_neighbours_lend_half_and_a_quarter():
+    turns = [turn(number) for number in (1, 2, 3, 5)]
+    lent = lent_scores(turns, {"talk-1": 0.8, "talk-5": 0.4}, share=0.5)
+    assert lent == {"talk-2": 0.4, "talk-3": 0.2}
+
+
+def test_the_best_neighbour_counts_and_not_their_sum():
+    turns = [turn(number) for number in (1, 2, 3)]
+    assert lent_scores(turns, {"talk-1": 0.6, "talk-3": 0.8}, share=0.5)["talk-2"] == 0.4
+
+
+def test_other_sessions_and_memories_without_a_place_lend_nothing():
+    found = [turn(1), turn(2, session="other"), Candidate("plain", 0, 1.0), Candidate("no-place", 0, 1.0, "talk", None)]
+    assert lent_scores(found, {candidate.content_hash: 1.0 for candidate in found}, share=0.5) == {}
+
+
+def test_a_lent_score_is_part_of_the_sum_and_shows_in_the_votes():
+    fused = fuse_scores({"vector": [turn(1, 0.9), turn(2, 0.5)]}, {"vector": 1.0}, neighbour_weight=0.5)
+    second = next(candidate for candidate in fused if candidate.content_hash == "talk-2")
+    assert second.votes["neighbour"].contribution == 0.5
+    assert second.score == pytest.approx(second.votes["vector"].contribution + 0.5)
+
+
+def test_a_memory_that_only_a_neighbour_knows_is_ranked_by_what_it_is_lent():
+    fused = fuse_scores({"vector": [turn(1, 0.9)], "neighbour": [turn(2)]}, {"vector": 1.0}, neighbour_weight=0.5)
+    assert [(candidate.content_hash, candidate.score) for candidate in fused] == [("talk-1", 1.0), ("talk-2", 0.5)]
+
+
+def test_missing_neighbours_are_those_of_the_leading_that_nobody_found():
+    known = [turn(1), turn(2), turn(3), turn(8)]
+    assert missing_neighbours([turn(2)], known) == []
+    assert missing_neighbours([turn(3), turn(8), Candidate("plain", 0, 1.0)], known) == ["talk-3", "talk-8"]
