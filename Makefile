@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format docs lock bench clean
+.PHONY: help run test lint format docs lock bench eval clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -47,14 +47,16 @@ docs: $(VENV)/.dev-ready  ## write .env.example and the generated pages of docs/
 bench: $(VENV)/.dev-ready  ## measure retrieval, start-up and memory use (BENCH_ARGS="--memories 10000")
 	$(BIN)/python bench/retrieve.py $(BENCH_ARGS)
 
+eval: $(VENV)/.dev-ready  ## measure quality: our own corpus, and sets named by EVAL_ARGS="--data FOLDER --out FOLDER"
+	$(BIN)/python tests/eval/sweep_alpha.py
+	$(if $(EVAL_ARGS),$(BIN)/mcp-memory eval run $(EVAL_ARGS))
+
 lock: $(VENV)/.dev-ready  ## resolve the dependencies again
 	$(PIP) install uv
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
 	  --group build pyproject.toml -o requirements/run.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
 	  --group build --group dev -c requirements/run.lock pyproject.toml -o requirements/dev.lock
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
-	  --group build --group dev --group eval -c requirements/dev.lock pyproject.toml -o requirements/eval.lock
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,14 +1,36 @@
 """The composition root: the one place that knows which backends are in use."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import NamedTuple
 
 from .config import EmbeddingSettings, Settings
 from .embeddings.base import Embedder
 from .hybrid_search import indexed_text
+from .models import DEFAULT_NAMESPACE
 from .services import MemoryService, ServiceLimits
 from .storage.sqlite_vec import SqliteVecStorage
+
+
+class Backends(NamedTuple):
+    """What a service is made of, for who needs the parts."""
+
+    storage: SqliteVecStorage
+    embedder: Embedder
+
+
+@asynccontextmanager
+async def open_backends(
+    settings: Settings, wrap: Callable[[Embedder], Embedder] = lambda embedder: embedder
+) -> AsyncGenerator[Backends, None]:
+    """The store and the embedder, closed when the block ends; `wrap` may put another embedder around it."""
+    async with AsyncExitStack() as opened:
+        embedder = wrap(_embedder(settings.embedding))
+        opened.push_async_callback(embedder.close)
+        storage = await SqliteVecStorage.open(settings.sqlite_path, embedder.model_id, embedder.dimension, indexed_text)
+        opened.push_async_callback(storage.close)
+        yield Backends(storage, embedder)
 
 
 @asynccontextmanager
@@ -18,14 +40,12 @@ async def open_service(settings: Settings, *, warm_up: bool = False) -> AsyncGen
     `warm_up` loads the embedding model in the background, for processes that stay.
     """
     async with AsyncExitStack() as opened:
-        embedder = _embedder(settings.embedding)
-        opened.push_async_callback(embedder.close)
-        storage = await SqliteVecStorage.open(settings.sqlite_path, embedder.model_id, embedder.dimension, indexed_text)
-        opened.push_async_callback(storage.close)
+        storage, embedder = await opened.enter_async_context(open_backends(settings))
+        tuning = await storage.current_tuning(DEFAULT_NAMESPACE)
         service = MemoryService(
             storage,
             embedder,
-            policy=settings.hybrid.policy(),
+            policy=settings.hybrid.policy(tuning.weights if tuning else None),
             limits=ServiceLimits(max_content_chars=settings.max_content_chars),
         )
         if warm_up:

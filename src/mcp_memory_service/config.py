@@ -3,6 +3,7 @@
 import ipaddress
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, Settin
 from .errors import ConfigurationError
 from .hybrid_search.fusion import FusionMethod
 from .hybrid_search.policy import RankingPolicy
+from .models import TunedWeights
 
 ENV_PREFIX = "MCP_MEMORY_"
 EMBEDDING_PREFIX = f"{ENV_PREFIX}EMBEDDING_"
@@ -85,7 +87,7 @@ class HybridSearchSettings(BaseSettings):
         default=_RANKING.neighbour_weight,
         ge=0.0,
         le=1.0,
-        description="Share of its score that a memory lends to the next one of its session, with fusion score; 0 = off",
+        description="How far a memory is drawn to the score of the next one of its session, with fusion score; 0 = off",
     )
     fusion: FusionMethod = Field(
         default=_RANKING.fusion, description="score = by scaled scores, rrf = by ranks (Reciprocal Rank Fusion)"
@@ -106,8 +108,11 @@ class HybridSearchSettings(BaseSettings):
             )
         return self
 
-    def policy(self) -> RankingPolicy:
-        return RankingPolicy(**self.model_dump())
+    def policy(self, tuned: TunedWeights | None = None) -> RankingPolicy:
+        """The numbers of the ranking: what was set, else what was tuned, else the defaults."""
+        weights = {} if tuned is None else asdict(tuned)
+        fitted = {name: value for name, value in weights.items() if name not in self.model_fields_set}
+        return RankingPolicy(**self.model_dump() | fitted)
 
 
 class EmbeddingSettings(BaseSettings):

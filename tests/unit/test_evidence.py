@@ -78,10 +78,12 @@ def test_words_count_by_their_rarity():
     assert word_evidence([], {"x"}, {}, 1) == WordEvidence(0.0, 0.0)
 
 
-def test_neighbours_lend_half_and_a_quarter():
+def test_neighbours_lend_a_part_of_what_they_are_ahead():
     turns = [turn(number) for number in (1, 2, 3, 5)]
     lent = lent_scores(turns, {"talk-1": 0.8, "talk-5": 0.4}, share=0.5)
     assert lent == {"talk-2": 0.4, "talk-3": 0.2}
+    lent = lent_scores(turns, {"talk-1": 0.8, "talk-2": 0.6, "talk-3": 0.8}, share=0.5)
+    assert lent == {"talk-2": pytest.approx(0.1), "talk-5": pytest.approx(0.2)}
 
 
 def test_the_best_neighbour_counts_and_not_their_sum():
@@ -97,8 +99,9 @@ def test_other_sessions_and_memories_without_a_place_lend_nothing():
 def test_a_lent_score_is_part_of_the_sum_and_shows_in_the_votes():
     fused = fuse_scores({"vector": [turn(1, 0.9), turn(2, 0.5)]}, {"vector": 1.0}, neighbour_weight=0.5)
     second = next(candidate for candidate in fused if candidate.content_hash == "talk-2")
-    assert second.votes["neighbour"].contribution == 0.5
-    assert second.score == pytest.approx(second.votes["vector"].contribution + 0.5)
+    alone = second.votes["vector"].contribution
+    assert second.votes["neighbour"].contribution == pytest.approx(0.5 * (1.0 - alone))
+    assert second.score == pytest.approx(alone + 0.5 * (1.0 - alone))
 
 
 def test_a_memory_that_only_a_neighbour_knows_is_ranked_by_what_it_is_lent():

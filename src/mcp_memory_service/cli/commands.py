@@ -24,7 +24,7 @@ SETTING_FLAGS = ("sqlite_path", "storage_backend", "log_level", "hybrid_alpha", 
 
 
 def store_memory(content: str, options: dict[str, Any], *, as_json: bool) -> None:
-    settings = _settings(options)
+    settings = settings_from(options)
     text = sys.stdin.read() if content == "-" else content
     fields = _given(options) | {"content": text, "tags": list(options["tags"])}
     if options["metadata"] is not None:
@@ -35,7 +35,7 @@ def store_memory(content: str, options: dict[str, Any], *, as_json: bool) -> Non
 
 
 def search_memories(query: str, options: dict[str, Any], *, as_json: bool) -> None:
-    settings = _settings(options)
+    settings = settings_from(options)
     no_tags = options.pop("no_tags")
     if no_tags and options["tags"]:
         raise click.UsageError("--no-tags and --tag exclude each other.")
@@ -52,14 +52,14 @@ def search_memories(query: str, options: dict[str, Any], *, as_json: bool) -> No
 
 
 def list_memories(options: dict[str, Any], *, as_json: bool) -> None:
-    settings = _settings(options)
+    settings = settings_from(options)
     asked = _parsed(ListIn, _given(options) | {"tags": list(options["tags"])})
     out = _with_service(settings, asked.list_from)
     _print(out, render_memories(out), as_json=as_json)
 
 
 def delete_memory(content_hash: str, options: dict[str, Any], *, as_json: bool) -> None:
-    _with_service(_settings(options), lambda service: service.delete_memory(content_hash))
+    _with_service(settings_from(options), lambda service: service.delete_memory(content_hash))
     if as_json:
         click.echo(json.dumps({"content_hash": content_hash, "deleted": True}, indent=2))
     else:
@@ -67,11 +67,11 @@ def delete_memory(content_hash: str, options: dict[str, Any], *, as_json: bool) 
 
 
 def show_stats(options: dict[str, Any], *, as_json: bool) -> None:
-    out = StatsOut.of(_with_service(_settings(options), lambda service: service.stats()))
+    out = StatsOut.of(_with_service(settings_from(options), lambda service: service.stats()))
     _print(out, render_stats(out), as_json=as_json)
 
 
-def _settings(options: dict[str, Any]) -> Settings:
+def settings_from(options: dict[str, Any]) -> Settings:
     """Take the flags that are settings out of the options."""
     settings = load_settings({name: options.pop(name) for name in SETTING_FLAGS if name in options})
     log_to_stderr(settings)

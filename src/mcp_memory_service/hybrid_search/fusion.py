@@ -50,7 +50,7 @@ class HybridScoreDebug:
     keyword_rrf: float
     """Contribution of the keyword signal: `(1 - alpha) · keyword weight / (k + keyword_rank)`, 0 without a rank."""
     neighbour_boost: float
-    """What a neighbour in the same session lends: at most neighbour weight · its own score."""
+    """What a neighbour in the same session lends: at most neighbour weight · the difference of their scores."""
     recency_factor: float
     final_score: float
     alpha_used: float

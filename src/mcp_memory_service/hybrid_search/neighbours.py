@@ -1,20 +1,21 @@
-"""The graph signal: memories next to each other in a session lend each other a part of their score.
+"""The graph signal: a memory is drawn towards the score of its best neighbour in the same session.
 
-What answers a question is often said one turn after the words that match it.
+What answers a question is often said one turn after the words that match it. Only the difference is lent: a part of the
+whole score would lift all memories of all sessions above those that belong to none.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..models import Candidate
 
-# Half of the score one step away, a quarter two steps away. On LoCoMo turns, NDCG@10 / recall-fraction@10: none
-# .491 / .647, one step .530 / .718, two steps .533 / .725 (docs/adr/0008).
+# Steps within which a neighbour lends (docs/adr/0008).
 REACH = 2
 
 
 def lent_scores(candidates: Iterable[Candidate], scores: Mapping[str, float], share: float) -> dict[str, float]:
-    """What each candidate gets from its neighbours: the most that one of them lends, `share` to the power of the steps
-    between them times its own score. A candidate without a place in a session neither lends nor gets."""
+    """What each candidate gets from its neighbours: the most that one of them lends, which is `share` to the power of
+    the steps between them times the difference of their scores. Who has no place in a session neither lends nor gets.
+    """
     placed = {
         (candidate.session, candidate.sequence): candidate.content_hash
         for candidate in candidates
@@ -22,8 +23,9 @@ def lent_scores(candidates: Iterable[Candidate], scores: Mapping[str, float], sh
     }
     lent: dict[str, float] = {}
     for (session, sequence), content_hash in placed.items():
+        own = scores.get(content_hash, 0.0)
         offers = (
-            share**steps * scores.get(placed.get((session, sequence + direction * steps), ""), 0.0)
+            share**steps * (scores.get(placed.get((session, sequence + direction * steps), ""), 0.0) - own)
             for steps in range(1, REACH + 1)
             for direction in (-1, 1)
         )

@@ -27,8 +27,9 @@ class RankingPolicy:
     keyword_weight: float = 1.0
     """Of the tag and the keyword signal, each times (1 - alpha)."""
 
-    neighbour_weight: float = 0.5
-    """The share of its score that a memory lends to the next one of its session (docs/adr/0008)."""
+    neighbour_weight: float = 0.7
+    """How far a memory is drawn towards the score of the next one of its session. NDCG@10 on LoCoMo turns and our own
+    corpus: .483 and .742 without, .518 and .752 with 0.5, .529 and .753 with 0.7, .516 and .757 with 0.9."""
 
     fusion: FusionMethod = "score"
     """Above the better single signal on every set measured, where fusing ranks lost up to .11 (docs/adr/0008)."""

@@ -32,7 +32,7 @@ from . import checks
 from .explanation import Explainer, Explanation
 from .results import Health, MemoryListing, Paging, RetrievalResult
 from .retrieval import Retrieval, RetrievalRequest
-from .signals import Signals
+from .signals import Answers, Signals
 from .tag_cache import TagCache
 from .tracked_embedder import TrackedEmbedder
 
@@ -40,6 +40,14 @@ from .tracked_embedder import TrackedEmbedder
 @dataclass(frozen=True, slots=True)
 class ServiceLimits:
     max_content_chars: int = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query and what every signal answered to it."""
+
+    request: RetrievalRequest
+    answers: Answers
 
 
 class SearchOptions(TypedDict, total=False):
@@ -121,6 +129,16 @@ class MemoryService:
         return await self._retrieval.run(
             self._request(query, page, page_size, tags, memory_type, min_similarity, options)
         )
+
+    async def ask_signals(self, query: str) -> Asked:
+        """What the signals say of a query, to be ranked in several ways: see `rank_asked`."""
+        request = self._request(query, 1, 10, None, None, None, {})
+        return Asked(request, await self._retrieval.ask_all(request))
+
+    async def rank_asked(self, asked: Asked, policy: RankingPolicy) -> list[str]:
+        """The content hashes in the order that a search with this policy would give them."""
+        ranking = await self._retrieval.with_policy(policy).rank_answers(asked.request, asked.answers)
+        return [candidate.content_hash for candidate in ranking.fused]
 
     async def explain(
         self,

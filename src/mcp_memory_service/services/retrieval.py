@@ -34,6 +34,8 @@ LEXICAL_DIVISOR = 4
 # So many of the best bring in neighbours that no signal found; further down a lent half reaches no first page.
 LEADING = 20
 
+ALL_SIGNALS = frozenset({VECTOR, TAG, KEYWORD})
+
 
 @dataclass(frozen=True, slots=True)
 class RetrievalRequest:
@@ -77,6 +79,15 @@ class Retrieval:
         self._now = now_microseconds
         self._seconds = monotonic_seconds
 
+    def with_policy(self, policy: RankingPolicy) -> "Retrieval":
+        """The same signals ranked by other numbers."""
+        return Retrieval(self._storage, self._signals, policy, self._now, self._seconds)
+
+    async def ask_all(self, request: RetrievalRequest) -> Answers:
+        """What every signal says of a query, however it will be weighed."""
+        window = self._policy.ranking_window
+        return await self._ask(request, ALL_SIGNALS, window, window // LEXICAL_DIVISOR, weighs_evidence=True)
+
     async def run(self, request: RetrievalRequest) -> RetrievalResult:
         started = self._seconds()
         ranking = await self.answer(request)
@@ -105,7 +116,19 @@ class Retrieval:
         """Every memory that a signal found among its best, in the order of the answer."""
         chosen_alpha = self._chosen_alpha(request)
         wanted = _wanted_signals(request.mode, chosen_alpha)
-        adapts = chosen_alpha is None
+        weighs = chosen_alpha is None and self._policy.fusion == "score"
+        answers = await self._ask(request, wanted, vector_limit, lexical_limit, weighs_evidence=weighs)
+        return await self.rank_answers(request, answers)
+
+    async def _ask(
+        self,
+        request: RetrievalRequest,
+        wanted: frozenset[str],
+        vector_limit: int,
+        lexical_limit: int,
+        *,
+        weighs_evidence: bool,
+    ) -> Answers:
         answers = await self._signals.ask(
             Question(
                 query=request.query,
@@ -115,11 +138,11 @@ class Retrieval:
                 wanted=wanted,
                 vector_limit=vector_limit,
                 lexical_limit=lexical_limit,
-                weighs_evidence=adapts and self._policy.fusion == "score",
+                weighs_evidence=weighs_evidence,
             )
         )
         answers.require_an_answer()
-        return await self.rank_answers(request, answers)
+        return answers
 
     async def rank_answers(self, request: RetrievalRequest, answers: Answers) -> Ranking:
         """Fuse what the signals answered, and bring in neighbours that none of them found."""
@@ -216,4 +239,4 @@ def _wanted_signals(mode: SearchMode, chosen_alpha: float | None) -> frozenset[s
         return frozenset({VECTOR})
     if chosen_alpha == 0:
         return frozenset({TAG})
-    return frozenset({VECTOR, TAG, KEYWORD})
+    return ALL_SIGNALS

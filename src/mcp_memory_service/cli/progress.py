@@ -1,0 +1,35 @@
+"""How far long work has come: one line on stderr that is written over, or a line now and then where that cannot be."""
+
+import sys
+import time
+
+BAR = 24
+REDRAW_SECONDS = 0.1
+LOG_SECONDS = 15.0
+
+
+class ProgressLine:
+    """Called with what is being done, how much is done, and how much there is to do."""
+
+    def __init__(self) -> None:
+        self._interactive = sys.stderr.isatty()
+        self._doing = ""
+        self._started = self._shown = 0.0
+
+    def __call__(self, doing: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if doing != self._doing:
+            self._doing, self._started, self._shown = doing, now, 0.0
+        finished = done >= total
+        if not finished and now - self._shown < (REDRAW_SECONDS if self._interactive else LOG_SECONDS):
+            return
+        self._shown = now
+        filled = BAR * done // max(1, total)
+        left = (now - self._started) / max(1, done) * (total - done)
+        line = f"{doing} [{'#' * filled}{'.' * (BAR - filled)}] {done:,}/{total:,}"
+        line += f" in {now - self._started:.0f} s" if finished else f" about {left:.0f} s left"
+        if self._interactive:
+            sys.stderr.write(f"\r\x1b[K{line}" + ("\n" if finished else ""))
+        else:
+            sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()

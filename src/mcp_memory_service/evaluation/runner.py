@@ -1,0 +1,130 @@
+"""A dataset through the real service: stored in a real store, asked query by query, measured.
+
+Each collection of documents becomes a namespace of one store, so that a query finds only what it may find.
+"""
+
+import time
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..embeddings.base import Embedder
+from ..hybrid_search import RankingPolicy
+from ..models import MemoryDraft, SearchMode, content_hash
+from ..services import MemoryService
+from ..storage.base import MemoryStorage
+from .dataset import Dataset, Document, EvaluationQuery
+from .metrics import DEPTH, Measures, measure
+
+STORED_AT_ONCE = 200
+
+# Each row of a report: how the search is asked.
+ROWS: Mapping[str, SearchMode] = {"vector": "semantic", "keyword": "keyword", "hybrid": "hybrid"}
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much is done, and how much there is to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One query as one row of the report answered it."""
+
+    query: EvaluationQuery
+    measures: Measures
+    took_ms: float
+    alpha: float
+
+
+class Collections:
+    """The services of a dataset's collections, over one store."""
+
+    def __init__(self, storage: MemoryStorage, embedder: Embedder, policy: RankingPolicy) -> None:
+        self._storage = storage
+        self._embedder = embedder
+        self._policy = policy
+        self._services: dict[str, MemoryService] = {}
+        self._documents: dict[str, dict[str, list[str]]] = defaultdict(dict)
+        self._hashes: dict[str, dict[str, str]] = defaultdict(dict)
+
+    def service(self, collection: str) -> MemoryService:
+        if collection not in self._services:
+            self._services[collection] = MemoryService(
+                self._storage, self._embedder, self._policy, namespace=collection
+            )
+        return self._services[collection]
+
+    def with_policy(self, policy: RankingPolicy) -> "Collections":
+        """The same documents, ranked by other numbers."""
+        other = Collections(self._storage, self._embedder, policy)
+        other._documents, other._hashes = self._documents, self._hashes
+        return other
+
+    async def load(self, dataset: Dataset, progress: Progress) -> None:
+        total = sum(len(documents) for documents in dataset.collections.values())
+        done = 0
+        for name, documents in dataset.collections.items():
+            usable = [document for document in documents if document.text.strip()]
+            for start in range(0, len(usable), STORED_AT_ONCE):
+                batch = usable[start : start + STORED_AT_ONCE]
+                await self.service(name).store_batch([_draft(document) for document in batch])
+                for document in batch:
+                    stored_as = content_hash(clean_text(document))
+                    self._documents[name].setdefault(stored_as, []).append(document.id)
+                    self._hashes[name][document.id] = stored_as
+                done += len(batch)
+                progress(f"store {dataset.name}", done, total)
+
+    def hashes(self, query: EvaluationQuery) -> dict[str, float]:
+        """What is relevant to a query, by content hash; of equal texts the highest grade counts."""
+        hashes = self._hashes[query.collection]
+        relevant: dict[str, float] = {}
+        for document, grade in query.relevant.items():
+            if document in hashes:
+                relevant[hashes[document]] = max(grade, relevant.get(hashes[document], 0.0))
+        return relevant
+
+    async def answer(self, query: EvaluationQuery, mode: SearchMode) -> Answer:
+        service = self.service(query.collection)
+        started = time.perf_counter()
+        found = await service.retrieve_memories(query.text, page_size=DEPTH, mode=mode)
+        took_ms = (time.perf_counter() - started) * 1000.0
+        ranked = self.documents(query.collection, [hit.memory.content_hash for hit in found.results])
+        return Answer(query, measure(ranked, query.relevant), took_ms, found.alpha_used)
+
+    def documents(self, collection: str, hashes: Sequence[str]) -> list[str]:
+        """The documents behind memories; those of equal text are one memory, and count in the order of the corpus."""
+        known = self._documents[collection]
+        return [document for found in hashes for document in known[found]]
+
+
+async def ask_dataset(
+    dataset: Dataset, collections: Collections, progress: Progress, tuned: Collections | None = None
+) -> dict[str, list[Answer]]:
+    """Every query of a loaded dataset by every row. The rows take turns, so that a busy machine slows them alike."""
+    rows: dict[str, tuple[Collections, SearchMode]] = {row: (collections, mode) for row, mode in ROWS.items()}
+    if tuned:
+        rows["tuned"] = (tuned, "hybrid")
+    answers: dict[str, list[Answer]] = {row: [] for row in rows}
+    for number, query in enumerate(dataset.queries, start=1):
+        for row, (asked, mode) in rows.items():
+            answers[row].append(await asked.answer(query, mode))
+        progress(f"ask {dataset.name}", number, len(dataset.queries))
+    return answers
+
+
+def clean_text(document: Document) -> str:
+    """Without control characters, which memories do not take."""
+    return "".join(
+        character for character in document.text if character in "\t\n\r" or unicodedata.category(character) != "Cc"
+    )
+
+
+def _draft(document: Document) -> MemoryDraft:
+    return MemoryDraft(
+        clean_text(document),
+        tags=document.tags,
+        created_at=document.created_at,
+        session=document.session,
+        sequence=document.sequence,
+    )

@@ -1,0 +1,136 @@
+"""The evaluations that a user can start, from opening a store to the finished report."""
+
+import tempfile
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..bootstrap import Backends, open_backends
+from ..config import Settings
+from ..errors import InvalidInput
+from ..models import DEFAULT_NAMESPACE, Memory, MemoryFilter, Tuning, content_hash
+from ..services import MemoryService
+from ..timestamps import now_microseconds
+from .dataset import Dataset
+from .embedding_cache import CachedEmbedder
+from .ground_truth import LabelledQuery, answerable
+from .report import DatasetReport, report_of
+from .runner import Collections, Progress, ask_dataset, clean_text
+from .sweep import SweepRow, judge, sweep
+from .tuning import MOST_MEMORIES, TuningReport, feedback_queries, load_for_tuning, tune, with_weights
+
+
+@dataclass(frozen=True, slots=True)
+class StoreTuning:
+    """What came of tuning a store."""
+
+    memories: int
+    known_items: int
+    feedback_queries: int
+    report: TuningReport
+    saved: Tuning | None
+    """The weights as they are now in force; None if they were not accepted, or should not be saved."""
+
+
+async def run_dataset(
+    dataset: Dataset, settings: Settings, cache: Path, progress: Progress, *, tuned: bool = False
+) -> tuple[DatasetReport, TuningReport | None]:
+    """Store a dataset in a temporary store and measure every row; `tuned` adds one with weights fitted to it."""
+    policy = settings.hybrid.policy()
+    async with _temporary_store(settings, cache) as (storage, embedder):
+        collections = Collections(storage, embedder, policy)
+        await collections.load(dataset, progress)
+        tuning = await _tune_dataset(dataset, settings, cache, progress) if tuned else None
+        fitted = collections.with_policy(with_weights(policy, tuning.in_force)) if tuning else None
+        answers = await ask_dataset(dataset, collections, progress, fitted)
+    return report_of(dataset.name, dataset.documents, answers), tuning
+
+
+async def sweep_dataset(
+    dataset: Dataset, settings: Settings, cache: Path, weight: str, values: Sequence[float], progress: Progress
+) -> list[SweepRow]:
+    async with _temporary_store(settings, cache) as (storage, embedder):
+        policy = settings.hybrid.policy()
+        collections = Collections(storage, embedder, policy)
+        await collections.load(dataset, progress)
+        queries = [
+            (collections.service(query.collection), query.text, collections.hashes(query)) for query in dataset.queries
+        ]
+        return await sweep(await judge(queries, progress), policy, weight, values, progress)
+
+
+async def sweep_store(
+    cases: Sequence[LabelledQuery], settings: Settings, weight: str, values: Sequence[float], progress: Progress
+) -> list[SweepRow]:
+    """The same over the user's own store, with ground truth for what is in it."""
+    async with open_backends(settings) as (storage, embedder):
+        policy = settings.hybrid.policy()
+        service = MemoryService(storage, embedder, policy)
+        queries = [(service, case.query, case.relevant) for case in answerable(cases)]
+        if not queries:
+            raise InvalidInput("No query of the ground truth expects a memory.", reason="ground_truth_empty")
+        return await sweep(await judge(queries, progress), policy, weight, values, progress)
+
+
+async def tune_store(settings: Settings, progress: Progress, *, save: bool = True) -> StoreTuning:
+    """Fit weights to the user's own store and put them in force if they win."""
+    async with open_backends(settings) as (storage, embedder):
+        current = await storage.current_tuning(DEFAULT_NAMESPACE)
+        policy = settings.hybrid.policy(current.weights if current else None)
+        page = await storage.list_memories(MemoryFilter(), offset=0, limit=MOST_MEMORIES)
+        feedback = await storage.list_feedback(DEFAULT_NAMESPACE)
+        said = feedback_queries(MemoryService(storage, embedder, policy), feedback)
+        async with _temporary_store(settings, cache=None) as (scratch, scratch_embedder):
+            made = await load_for_tuning({DEFAULT_NAMESPACE: page.memories}, scratch, scratch_embedder, progress)
+            judged = await judge([*made, *said], progress)
+            report = await tune(judged, policy, progress, fixed=settings.hybrid.model_fields_set)
+        saved = None
+        if report.accepted and save:
+            proposed = Tuning(report.proposed, now_microseconds(), report.held_out_queries, *report.held_out)
+            saved = await storage.save_tuning(DEFAULT_NAMESPACE, proposed)
+    return StoreTuning(len(page.memories), len(made), len(said), report, saved)
+
+
+async def roll_back_tuning(settings: Settings) -> tuple[Tuning | None, Tuning | None]:
+    """Put the current weights out of force; returns them and those that are in force now."""
+    async with open_backends(settings) as (storage, _):
+        return await storage.roll_back_tuning(DEFAULT_NAMESPACE), await storage.current_tuning(DEFAULT_NAMESPACE)
+
+
+async def _tune_dataset(dataset: Dataset, settings: Settings, cache: Path, progress: Progress) -> TuningReport:
+    room = max(1, MOST_MEMORIES // len(dataset.collections))
+    groups = {name: _as_memories(dataset, name)[:room] for name in dataset.collections}
+    async with _temporary_store(settings, cache) as (storage, embedder):
+        made = await load_for_tuning(groups, storage, embedder, progress)
+        return await tune(await judge(made, progress), settings.hybrid.policy(), progress)
+
+
+def _as_memories(dataset: Dataset, collection: str) -> list[Memory]:
+    """The documents of a collection as memories, in an order that means nothing."""
+    memories: dict[str, Memory] = {}
+    for document in dataset.collections[collection]:
+        text = clean_text(document)
+        if text.strip():
+            created_at = document.created_at or 0
+            memory = Memory(
+                text,
+                content_hash(text),
+                created_at,
+                created_at,
+                tags=document.tags,
+                session=document.session,
+                sequence=document.sequence,
+            )
+            memories[memory.content_hash] = memory
+    return [memories[key] for key in sorted(memories)]
+
+
+@asynccontextmanager
+async def _temporary_store(settings: Settings, cache: Path | None) -> AsyncGenerator[Backends, None]:
+    with tempfile.TemporaryDirectory(prefix="mcp-memory-eval-") as folder:
+        scratch = settings.model_copy(update={"sqlite_path": Path(folder) / "eval.db"})
+        async with open_backends(
+            scratch, lambda embedder: CachedEmbedder(embedder, cache) if cache else embedder
+        ) as backends:
+            yield backends
