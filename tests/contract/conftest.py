@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from mcp_memory_service.hybrid_search import indexed_text
-from mcp_memory_service.storage.base import MemoryStorage
+from mcp_memory_service.storage.base import MemoryStorage, ServiceStorage
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 DIMENSION = 4
 MODEL_ID = "contract-4"
 
-Opener = Callable[[Path], Awaitable[MemoryStorage]]
+Opener = Callable[[Path], Awaitable[ServiceStorage]]
 
 
-async def open_sqlite(folder: Path) -> MemoryStorage:
+async def open_sqlite(folder: Path) -> ServiceStorage:
     return await SqliteVecStorage.open(folder / "store.db", MODEL_ID, DIMENSION, indexed_text)
 
 

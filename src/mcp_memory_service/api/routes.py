@@ -11,6 +11,7 @@ from ..schemas import (
     BatchOut,
     ExplainIn,
     ExplainOut,
+    FeedbackIn,
     ListIn,
     ListOut,
     MemoryIn,
@@ -80,6 +81,13 @@ async def explain_memory(body: ExplainIn, service: Service) -> ExplainOut:
     """Why one memory is where it is in the answer to a query, or why it is not there: its place in every signal, what
     filters or outranks it, and the smallest change of alpha that would put it on the first page."""
     return await body.explain_in(service)
+
+
+@memories.post("/memories/feedback", status_code=204, responses=_problems(404, 507))
+async def record_feedback(body: FeedbackIn, service: Service) -> None:
+    """Note whether a memory was of use for a query; said again, the last word counts. It never changes a ranking by
+    itself: `mcp-memory eval tune` learns from it. The query is kept until the memory is deleted."""
+    await body.record_in(service)
 
 
 @memories.get("/memories", responses=_problems())

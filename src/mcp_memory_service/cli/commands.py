@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from ..bootstrap import open_service
 from ..config import Settings, load_settings
 from ..errors import InvalidInput
-from ..schemas import ExplainIn, ListIn, MemoryIn, RetrieveIn, StatsOut, StoredOut
+from ..schemas import ExplainIn, FeedbackIn, ListIn, MemoryIn, RetrieveIn, StatsOut, StoredOut
 from ..services import MemoryService
 from .logs import log_to_stderr
 from .rendering import render_explanation, render_hits, render_memories, render_stats
@@ -64,6 +64,13 @@ def delete_memory(content_hash: str, options: dict[str, Any], *, as_json: bool) 
         click.echo(json.dumps({"content_hash": content_hash, "deleted": True}, indent=2))
     else:
         click.echo(f"Deleted: {content_hash}")
+
+
+def record_feedback(query: str, content_hash: str, options: dict[str, Any]) -> None:
+    settings = settings_from(options)
+    said = _parsed(FeedbackIn, options | {"query": query, "content_hash": content_hash})
+    _with_service(settings, said.record_in)
+    click.echo(f"Noted: {content_hash}")
 
 
 def show_stats(options: dict[str, Any], *, as_json: bool) -> None:

@@ -159,6 +159,23 @@ def delete(content_hash: str, as_json: bool, **options: Any) -> None:
 
 
 @cli.command()
+@click.argument("query")
+@click.argument("content_hash")
+@click.option("--useful/--not-useful", required=True, help="Whether this memory answers the query")
+@storage_flags
+def feedback(query: str, content_hash: str, **options: Any) -> None:
+    """Note whether the memory with CONTENT_HASH answers QUERY, for eval tune to learn from.
+
+    \b
+    Example:
+      mcp-memory feedback "rathole port" 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 --useful
+    """
+    from .commands import record_feedback
+
+    record_feedback(query, content_hash, options)
+
+
+@cli.command()
 @json_flag
 @storage_flags
 def stats(as_json: bool, **options: Any) -> None:

@@ -13,7 +13,7 @@ from ..embeddings.base import Embedder
 from ..hybrid_search import RankingPolicy
 from ..models import MemoryDraft, SearchMode, content_hash
 from ..services import MemoryService
-from ..storage.base import MemoryStorage
+from ..storage.base import ServiceStorage
 from .dataset import Dataset, Document, EvaluationQuery
 from .metrics import DEPTH, Measures, measure
 
@@ -39,7 +39,7 @@ class Answer:
 class Collections:
     """The services of a dataset's collections, over one store."""
 
-    def __init__(self, storage: MemoryStorage, embedder: Embedder, policy: RankingPolicy) -> None:
+    def __init__(self, storage: ServiceStorage, embedder: Embedder, policy: RankingPolicy) -> None:
         self._storage = storage
         self._embedder = embedder
         self._policy = policy

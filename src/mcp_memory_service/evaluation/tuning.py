@@ -12,7 +12,7 @@ from ..errors import InvalidInput
 from ..hybrid_search import RankingPolicy
 from ..models import Feedback, Memory, MemoryDraft, TunedWeights, content_hash
 from ..services import MemoryService
-from ..storage.base import MemoryStorage
+from ..storage.base import ServiceStorage
 from .confidence import Interval, bootstrap_difference
 from .known_items import KnownItem, known_item
 from .metrics import Grades, mean_measures
@@ -58,7 +58,7 @@ class TuningReport:
 
 
 async def load_for_tuning(
-    memories: Mapping[str, Sequence[Memory]], storage: MemoryStorage, embedder: Embedder, progress: Progress
+    memories: Mapping[str, Sequence[Memory]], storage: ServiceStorage, embedder: Embedder, progress: Progress
 ) -> list[tuple[MemoryService, str, Grades]]:
     """Store the memories of each namespace in an empty store, those that make a query without it; returns the queries
     with what they shall find."""

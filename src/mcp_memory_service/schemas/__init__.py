@@ -21,7 +21,7 @@ from .answers import (
     VoteOut,
 )
 from .fields import After, Before, Moment, Page, PageSize, TagFilter, TypeFilter, microseconds
-from .requests import BatchIn, ExplainIn, FilterIn, ListIn, MemoryIn, PatchIn, RetrieveIn, SearchIn
+from .requests import BatchIn, ExplainIn, FeedbackIn, FilterIn, ListIn, MemoryIn, PatchIn, RetrieveIn, SearchIn
 
 __all__ = [
     "After",
@@ -33,6 +33,7 @@ __all__ = [
     "EvidenceOut",
     "ExplainIn",
     "ExplainOut",
+    "FeedbackIn",
     "FilterIn",
     "HitOut",
     "ListIn",

@@ -198,3 +198,14 @@ class ExplainIn(SearchIn):
             **self.options(),
         )
         return ExplainOut.of(explained)
+
+
+class FeedbackIn(_In):
+    """What a result was worth."""
+
+    query: str = Field(description="The query that was asked")
+    content_hash: str = Field(description="The memory that was found, or should have been")
+    useful: bool = Field(description="Whether it answered the query")
+
+    async def record_in(self, service: MemoryService) -> None:
+        await service.record_feedback(self.query, self.content_hash, useful=self.useful)

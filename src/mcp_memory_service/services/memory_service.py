@@ -13,6 +13,7 @@ from ..hybrid_search import RankingPolicy
 from ..models import (
     DEFAULT_NAMESPACE,
     EmbeddedMemory,
+    Feedback,
     Keep,
     Memory,
     MemoryDraft,
@@ -26,7 +27,7 @@ from ..models import (
     Vector,
     content_hash,
 )
-from ..storage.base import MemoryStorage
+from ..storage.base import ServiceStorage
 from ..timestamps import now_microseconds
 from . import checks
 from .explanation import Explainer, Explanation
@@ -70,7 +71,7 @@ class MemoryService:
 
     def __init__(
         self,
-        storage: MemoryStorage,
+        storage: ServiceStorage,
         embedder: Embedder,
         policy: RankingPolicy | None = None,
         limits: ServiceLimits | None = None,
@@ -212,6 +213,16 @@ class MemoryService:
         finally:
             self._tags.forget()
         if not existed:
+            raise MemoryNotFound(content_hash)
+
+    async def record_feedback(self, query: str, content_hash: str, *, useful: bool) -> None:
+        """Note whether a memory was of use for a query; said again, the last word counts. Tuning learns from it."""
+        checks.check_query(query)
+        _require_hash(content_hash)
+        known = await self._storage.add_feedback(
+            self._namespace, Feedback(query, content_hash, useful, created_at=self._now())
+        )
+        if not known:
             raise MemoryNotFound(content_hash)
 
     async def list_tags(self) -> list[TagCount]:

@@ -139,3 +139,7 @@ class TuningStorage(Protocol):
     async def roll_back_tuning(self, namespace: str) -> Tuning | None:
         """Put the current weights out of force for good and return them; None if there are none."""
         ...
+
+
+class ServiceStorage(MemoryStorage, TuningStorage, Protocol):
+    """All that the service asks of a store."""

@@ -1,0 +1,1 @@
+"""How well memories are found: evaluation sets, metrics, sweeps, and weights fitted to a corpus."""

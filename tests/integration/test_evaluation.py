@@ -1,0 +1,159 @@
+"""Evaluation through the real service and the real command line."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from tests.fakes import WordEmbedder
+from tests.unit.test_evaluation import write_dataset
+
+from mcp_memory_service.errors import InvalidInput
+from mcp_memory_service.evaluation.embedding_cache import CachedEmbedder
+from mcp_memory_service.evaluation.sweep import judge
+from mcp_memory_service.evaluation.tuning import feedback_queries, load_for_tuning, tune
+from mcp_memory_service.hybrid_search import RankingPolicy
+from mcp_memory_service.models import Feedback, Memory, MemoryDraft, Vector, content_hash
+from mcp_memory_service.services import MemoryService
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+
+from .conftest import Finished
+
+RunCli = Callable[..., Finished]
+
+
+def quiet(doing: str, done: int, total: int) -> None:
+    assert doing
+    assert 0 < done <= total
+
+
+class CountingEmbedder(WordEmbedder):
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        self.asked += texts
+        return await super().embed(texts)
+
+
+async def test_a_cached_text_is_embedded_once_also_by_the_next_process(tmp_path: Path):
+    first = CountingEmbedder()
+    cached = CachedEmbedder(first, tmp_path / "cache" / "vectors.db")
+    one, two, again = await cached.embed(["a b", "c d", "a b"])
+    assert first.asked == ["a b", "c d"]
+    assert (one == again).all()
+    await cached.close()
+    second = CountingEmbedder()
+    reopened = CachedEmbedder(second, tmp_path / "cache" / "vectors.db")
+    kept, new = await reopened.embed(["c d", "e f"])
+    assert second.asked == ["e f"]
+    assert (kept == two).all()
+    assert (new == (await WordEmbedder().embed(["e f"]))[0]).all()
+    assert b"c d" not in (tmp_path / "cache" / "vectors.db").read_bytes()
+    await reopened.close()
+
+
+def notes(count: int) -> list[Memory]:
+    texts = [
+        f"Project number{i} uses port {9000 + i} for its tunnel. Its owner{i} lives in city{i}, river{i} and hill{i}."
+        for i in range(count)
+    ]
+    return [Memory(text, content_hash(text), 0, 0, tags=(f"number{i}",)) for i, text in enumerate(texts)]
+
+
+async def test_tuning_refuses_to_learn_from_too_little(storage: SqliteVecStorage):
+    made = await load_for_tuning({"default": notes(5)}, storage, WordEmbedder(), quiet)
+    with pytest.raises(InvalidInput, match="at least 30 queries, and 5"):
+        await tune(await judge(made, quiet), RankingPolicy(), quiet)
+
+
+async def test_queries_for_tuning_do_not_stand_in_the_store(storage: SqliteVecStorage):
+    memories = notes(40)
+    made = await load_for_tuning({"default": memories}, storage, WordEmbedder(), quiet)
+    assert len(made) == 40
+    stored = {memory.content_hash: memory for memory in (await made[0][0].list_memories(page_size=100)).memories}
+    for _, query, relevant in made:
+        (target,) = relevant
+        assert query not in stored[target].content
+
+
+async def test_weights_that_win_by_chance_are_not_accepted(storage: SqliteVecStorage):
+    made = await load_for_tuning({"default": notes(60)}, storage, WordEmbedder(), quiet)
+    judged = await judge(made, quiet)
+    report = await tune(judged, RankingPolicy(), quiet)
+    assert report.accepted == (report.proposed != report.current and report.gain.low > 0)
+    assert report.held_out_queries == 30
+    assert report.in_force == (report.proposed if report.accepted else report.current)
+
+
+async def test_bad_weights_are_replaced_by_better_ones(storage: SqliteVecStorage):
+    """Queries name a tag that only their memory carries; with hardly a vote for tags and words they cannot be found."""
+    service = MemoryService(storage, WordEmbedder())
+    drafts = [
+        MemoryDraft(f"the same words in every text {i % 3} {'x' * (i + 1)}", tags=(f"tag{i}",)) for i in range(80)
+    ]
+    await service.store_batch(drafts)
+    queries = [(service, f"same words tag{i}", {content_hash(draft.content): 1.0}) for i, draft in enumerate(drafts)]
+    judged = await judge(queries, quiet)
+    hobbled = RankingPolicy(vector_trust=100.0, tag_weight=0.0, keyword_weight=0.001)
+    report = await tune(judged, hobbled, quiet)
+    assert report.accepted
+    assert report.held_out[1] > report.held_out[0]
+    fixed = await tune(judged, hobbled, quiet, fixed={"vector_trust", "tag_weight"})
+    assert (fixed.proposed.vector_trust, fixed.proposed.tag_weight) == (100.0, 0.0)
+
+
+def test_feedback_becomes_queries(service: MemoryService):
+    said = [Feedback("q", "1" * 64, True, 1), Feedback("q", "2" * 64, False, 2), Feedback("r", "3" * 64, False, 3)]
+    assert feedback_queries(service, said) == [(service, "q", {"1" * 64: 1.0})]
+
+
+def test_run_and_sweep_from_the_command_line(run_cli: RunCli, tmp_path: Path):
+    folder = write_dataset(tmp_path / "tiny")
+    cache, out = str(tmp_path / "cache"), tmp_path / "out"
+    ran = run_cli("eval", "run", "--data", str(folder), "--cache", cache, "--out", str(out))
+    assert ran.code == 0, ran.err
+    assert "## tiny: 3 documents, 2 queries" in ran.out
+    assert [line.split("|")[1].strip() for line in ran.out.splitlines()[2:7]] == [
+        "search", "-------", "vector", "keyword", "hybrid",
+    ]  # fmt: skip
+    (result,) = json.loads((out / "results.json").read_text())
+    assert result["rows"]["hybrid"]["means"]["ndcg_at_10"] == 1.0
+    assert (out / "results.svg").read_text().startswith("<?xml")
+    assert "ask tiny" in ran.err
+    swept = run_cli("eval", "sweep", "--data", str(folder), "--cache", cache, "--out", str(out))
+    assert swept.code == 0, swept.err
+    assert swept.out.startswith("Alpha    | Hit@10 | MRR    | NDCG@10\n")
+    assert swept.out.count("← Optimal") == 1
+    assert len(json.loads((out / "sweep.json").read_text())["rows"]) == 12
+    assert (out / "sweep.svg").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("run", "--data", "no-such-folder"), "is not a folder"),
+        (("sweep",), "either --data or --ground-truth"),
+        (("sweep", "--data", "x", "--weight", "luck"), "--weight must be one of alpha"),
+        (("sweep", "--data", "x", "--weight", "tag_weight"), "--values is needed"),
+        (("sweep", "--data", "x", "--values", "1,two"), "must be numbers"),
+        (("sweep", "--data", "x", "--values", "0.5,7"), "MCP_MEMORY_HYBRID_ALPHA"),
+        (("tune",), "at least 30 queries"),
+    ],
+)
+def test_bad_requests_are_one_clear_line(run_cli: RunCli, arguments: tuple[str, ...], says: str):
+    ran = run_cli("eval", *arguments)
+    assert ran.code != 0
+    assert says in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_feedback_and_rollback_from_the_command_line(run_cli: RunCli):
+    stored = run_cli("store", "Rathole forwards port 2333")
+    key = stored.out.split()[-1]
+    assert run_cli("feedback", "rathole port", key, "--useful").code == 0
+    missing = run_cli("feedback", "rathole port", "0" * 64, "--useful")
+    assert missing.code != 0
+    assert "memory_not_found" in missing.err
+    assert run_cli("eval", "rollback").out == "No tuned weights are in force.\n"
