@@ -195,7 +195,7 @@ class Settings(BaseSettings):
     mcp_toolsets: CommaSeparated = Field(
         default=("core", "search"),
         description="MCP tools to offer, comma-separated: core (store, retrieve, list, get, update, delete, stats),"
-        " search (hybrid_search, semantic_search, keyword_search)",
+        " search (hybrid_search, semantic_search, keyword_search), feedback (rate_memory)",
     )
     hybrid: HybridSearchSettings = Field(default_factory=HybridSearchSettings)
     embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
@@ -223,8 +223,8 @@ class Settings(BaseSettings):
     @field_validator("mcp_toolsets")
     @classmethod
     def _toolsets_exist(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if not names or set(names) - {"core", "search"}:
-            raise ValueError("must name core, search or both")
+        if not names or set(names) - {"core", "search", "feedback"}:
+            raise ValueError("must name core, search, feedback or several of them")
         return names
 
     @field_validator("api_key")

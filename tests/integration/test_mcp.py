@@ -15,6 +15,7 @@ from tests.integration.conftest import COMMAND, server_process
 from mcp_memory_service.mcp_server import build_mcp_server
 from mcp_memory_service.models import MemoryDraft
 from mcp_memory_service.services import MemoryService
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 CORE = {
     "store_memory", "retrieve_memory", "list_memories", "get_memory", "update_memory", "delete_memory", "get_stats",
@@ -195,10 +196,29 @@ async def test_the_search_tools_ask_their_signals(client: InMemoryClient, servic
     assert hybrid["results"][0]["memory"]["content"] == "the bakery"
 
 
-@pytest.mark.parametrize(("toolsets", "tools"), [(("core",), CORE), (("search",), SEARCH), (("core", "search"), TOOLS)])
+@pytest.mark.parametrize(
+    ("toolsets", "tools"),
+    [
+        (("core",), CORE),
+        (("search",), SEARCH),
+        (("core", "search"), TOOLS),
+        (("core", "feedback"), CORE | {"rate_memory"}),
+    ],
+)
 async def test_toolsets_can_be_switched_off(service: MemoryService, toolsets: tuple[str, ...], tools: set[str]):
     client = InMemoryClient(build_mcp_server(service, BUDGET, toolsets))
     assert {tool.name for tool in await client.tools()} == tools
+
+
+async def test_an_agent_can_rate_what_it_found(service: MemoryService, storage: SqliteVecStorage):
+    client = InMemoryClient(build_mcp_server(service, BUDGET, ("feedback",)))
+    stored = await service.store_memory(MemoryDraft("Rathole forwards port 2333"))
+    rating = {"query": "rathole port", "content_hash": stored.memory.content_hash, "useful": True}
+    assert text_of(await client.call_tool("rate_memory", rating)) == "Noted."
+    (said,) = await storage.list_feedback("default")
+    assert (said.query, said.content_hash, said.useful) == ("rathole port", stored.memory.content_hash, True)
+    unknown = await client.call_tool("rate_memory", rating | {"content_hash": "0" * 64})
+    assert unknown.is_error
 
 
 async def test_quotes_and_long_metadata_keep_the_budget_too(client: InMemoryClient, service: MemoryService):

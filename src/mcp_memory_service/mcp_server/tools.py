@@ -25,6 +25,7 @@ from .answers import (
     fit_memory,
     reply,
 )
+from .feedback_tools import add_feedback_tools
 from .guarding import ADD, CHANGE, READ, StrictServer, errors_for_the_model
 from .search_tools import add_search_tools
 
@@ -56,6 +57,8 @@ def build_mcp_server(
         _add_reading_tools(server, service, response_chars)
     if "search" in toolsets:
         add_search_tools(server, service, response_chars)
+    if "feedback" in toolsets:
+        add_feedback_tools(server, service)
     return server
 
 
