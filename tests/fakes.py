@@ -7,7 +7,7 @@ import numpy as np
 
 from mcp_memory_service.errors import EmbedderUnavailable, StorageUnavailable
 from mcp_memory_service.hybrid_search.words import split_words
-from mcp_memory_service.models import Candidate, MemoryFilter, QueryTerms, TagCount, Vector
+from mcp_memory_service.models import Candidate, MemoryFilter, QueryTerms, TagCount, Vector, VectorSample
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 
@@ -76,6 +76,18 @@ class PartlyBrokenStorage(SqliteVecStorage):
     async def count_all_memories(self, namespace: str) -> int:
         self._check("count_all_memories")
         return await super().count_all_memories(namespace)
+
+    async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
+        self._check("adjacent")
+        return await super().adjacent(content_hashes, limit, where)
+
+    async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
+        self._check("sample_vectors")
+        return await super().sample_vectors(namespace, limit)
+
+    async def word_rarities(self, words: Sequence[str]) -> dict[str, float]:
+        self._check("word_rarities")
+        return await super().word_rarities(words)
 
     async def ping(self) -> None:
         self._check("ping")

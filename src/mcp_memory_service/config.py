@@ -86,7 +86,7 @@ class HybridSearchSettings(BaseSettings):
     neighbour_weight: float = Field(
         default=_RANKING.neighbour_weight,
         ge=0.0,
-        le=1.0,
+        le=0.95,
         description="How far a memory is drawn to the score of the next one of its session, with fusion score; 0 = off",
     )
     fusion: FusionMethod = Field(
@@ -110,7 +110,7 @@ class HybridSearchSettings(BaseSettings):
 
     def policy(self, tuned: TunedWeights | None = None) -> RankingPolicy:
         """The numbers of the ranking: what was set, else what was tuned, else the defaults."""
-        weights = {} if tuned is None else asdict(tuned)
+        weights = {} if tuned is None or self.fusion == "rrf" else asdict(tuned)  # fitted to scores, not to ranks
         fitted = {name: value for name, value in weights.items() if name not in self.model_fields_set}
         return RankingPolicy(**self.model_dump() | fitted)
 

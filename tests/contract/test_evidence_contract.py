@@ -20,24 +20,25 @@ async def test_neighbours_are_the_memories_before_and_after_in_the_session(store
     items = [turn("talk", number, f"turn {number}") for number in (1, 2, 3, 5)]
     await store.store_batch([*items, turn("other", 2, "elsewhere"), turn(None, None, "alone"), turn("talk", None, "?")])
     hashes = {item.memory.sequence: item.memory.content_hash for item in items}
-    found = await store.adjacent([hashes[2]], EVERYTHING)
+    found = await store.adjacent([hashes[2]], 100, EVERYTHING)
     assert [(candidate.session, candidate.sequence, candidate.raw_score) for candidate in found] == [
         ("talk", 1, 0.0),
         ("talk", 3, 0.0),
     ]
-    assert await store.adjacent([hashes[5]], EVERYTHING) == []
-    both = await store.adjacent([hashes[1], hashes[3], "0" * 64], EVERYTHING)
+    assert await store.adjacent([hashes[5]], 100, EVERYTHING) == []
+    both = await store.adjacent([hashes[1], hashes[3], "0" * 64], 100, EVERYTHING)
     assert [candidate.content_hash for candidate in both] == [hashes[2]]
+    assert len(await store.adjacent([hashes[2]], 1, EVERYTHING)) == 1
 
 
 async def test_neighbours_pass_the_filter_and_stay_in_the_namespace(store: MemoryStorage):
     first, second = turn("talk", 1, "first"), turn("talk", 2, "second", "wanted")
     await store.store_batch([first, second, turn("talk", 2, "theirs", namespace="theirs")])
     origin = [first.memory.content_hash]
-    assert len(await store.adjacent(origin, EVERYTHING)) == 1
-    assert len(await store.adjacent(origin, MemoryFilter(tags=("wanted",)))) == 1
-    assert await store.adjacent(origin, MemoryFilter(tags=("unwanted",))) == []
-    assert await store.adjacent(origin, MemoryFilter(after=2_000)) == []
+    assert len(await store.adjacent(origin, 100, EVERYTHING)) == 1
+    assert len(await store.adjacent(origin, 100, MemoryFilter(tags=("wanted",)))) == 1
+    assert await store.adjacent(origin, 100, MemoryFilter(tags=("unwanted",))) == []
+    assert await store.adjacent(origin, 100, MemoryFilter(after=2_000)) == []
 
 
 async def test_searches_tell_the_place_in_the_session(store: MemoryStorage):

@@ -9,7 +9,7 @@ from tests.notes import store_notes
 
 from mcp_memory_service.errors import SearchUnavailable
 from mcp_memory_service.hybrid_search import RankingPolicy
-from mcp_memory_service.models import TagCount, Vector
+from mcp_memory_service.models import MemoryDraft, TagCount, Vector
 from mcp_memory_service.services import MemoryService, signals
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
@@ -55,6 +55,23 @@ async def test_corpus_size_unknown_means_balanced_alpha(storage: SqliteVecStorag
     service = MemoryService(PartlyBrokenStorage(storage, "count_all_memories"), WordEmbedder(), policy)
     found = await service.retrieve_memories("unrelated words")
     assert (found.degraded, found.alpha_used) == (("corpus_size_unavailable",), 0.5)
+
+
+@pytest.mark.parametrize("part", ["sample_vectors", "word_rarities"])
+async def test_evidence_down_keeps_what_was_found_and_balances(storage: SqliteVecStorage, part: str):
+    service = await degraded_service(storage, part)
+    found = await service.retrieve_memories("topic 3 note")
+    assert (found.degraded, found.alpha_used, found.evidence) == (("evidence_unavailable",), 0.5, None)
+    assert {"vector", "keyword"} <= set(found.results[0].provenance)
+
+
+async def test_neighbours_down_keeps_what_was_found(storage: SqliteVecStorage):
+    await MemoryService(storage, WordEmbedder()).store_batch(
+        [MemoryDraft(f"turn about topic {i}", session="talk", sequence=10 * i) for i in range(5)]
+    )
+    found = await MemoryService(PartlyBrokenStorage(storage, "adjacent"), WordEmbedder()).retrieve_memories("topic 3")
+    assert found.degraded == ("neighbours_unavailable",)
+    assert found.results[0].memory.content == "turn about topic 3"
 
 
 async def test_keyword_search_down_leaves_the_others(storage: SqliteVecStorage):

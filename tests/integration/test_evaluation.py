@@ -1,5 +1,6 @@
 """Evaluation through the real service and the real command line."""
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,12 +9,14 @@ import pytest
 from tests.fakes import WordEmbedder
 from tests.unit.test_evaluation import write_dataset
 
+from mcp_memory_service.bootstrap import open_backends
+from mcp_memory_service.config import HybridSearchSettings, load_settings
 from mcp_memory_service.errors import InvalidInput
 from mcp_memory_service.evaluation.embedding_cache import CachedEmbedder
 from mcp_memory_service.evaluation.sweep import judge
-from mcp_memory_service.evaluation.tuning import feedback_queries, load_for_tuning, tune
+from mcp_memory_service.evaluation.tuning import feedback_queries, load_for_tuning, tune, weights_of
 from mcp_memory_service.hybrid_search import RankingPolicy
-from mcp_memory_service.models import Feedback, Memory, MemoryDraft, Vector, content_hash
+from mcp_memory_service.models import Feedback, Memory, MemoryDraft, TunedWeights, Tuning, Vector, content_hash
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
@@ -82,7 +85,7 @@ async def test_weights_that_win_by_chance_are_not_accepted(storage: SqliteVecSto
     made = await load_for_tuning({"default": notes(60)}, storage, WordEmbedder(), quiet)
     judged = await judge(made, quiet)
     report = await tune(judged, RankingPolicy(), quiet)
-    assert report.accepted == (report.proposed != report.current and report.gain.low > 0)
+    assert report.accepted == (report.proposed != report.current and report.gain_interval_95.low > 0)
     assert report.held_out_queries == 30
     assert report.in_force == (report.proposed if report.accepted else report.current)
 
@@ -157,3 +160,54 @@ def test_feedback_and_rollback_from_the_command_line(run_cli: RunCli):
     assert missing.code != 0
     assert "memory_not_found" in missing.err
     assert run_cli("eval", "rollback").out == "No tuned weights are in force.\n"
+
+
+def test_tuned_weights_count_unless_set_and_never_for_ranks():
+    tuned = TunedWeights(vector_trust=2.0, tag_weight=0.5, neighbour_weight=0.35)
+    assert weights_of(HybridSearchSettings().policy(tuned)) == tuned
+    explicit = HybridSearchSettings(tag_weight=3.0).policy(tuned)
+    assert (explicit.tag_weight, explicit.vector_trust) == (3.0, 2.0)
+    assert HybridSearchSettings(fusion="rrf").policy(tuned) == HybridSearchSettings(fusion="rrf").policy()
+
+
+def test_a_tuned_store_ranks_by_its_weights_until_they_are_rolled_back(run_cli: RunCli, tmp_path: Path):
+    key = run_cli("store", "Rathole forwards port 2333", "--tag", "rathole").out.split()[-1]
+
+    async def save() -> None:
+        async with open_backends(load_settings({"sqlite_path": tmp_path / "cli.db"})) as (storage, _):
+            weights = TunedWeights(vector_trust=1.0, tag_weight=0.0, neighbour_weight=0.7)
+            await storage.save_tuning("default", Tuning(weights, 1, 40, 0.5, 0.6))
+
+    def tag_boost(**environment: str) -> float:
+        shown = json.loads(run_cli("search", "rathole", "--debug", "--json", **environment).out)
+        assert shown["results"][0]["memory"]["content_hash"] == key
+        return shown["results"][0]["debug"]["tag_boost"]
+
+    assert tag_boost() > 0
+    asyncio.run(save())
+    assert tag_boost() == 0
+    assert tag_boost(MCP_MEMORY_TAG_WEIGHT="1.0") > 0
+    assert run_cli("eval", "rollback").out.startswith("Version 1 is out of force; the defaults count again.")
+    assert tag_boost() > 0
+
+
+def test_results_and_caches_that_cannot_be_written_are_said_first(run_cli: RunCli, tmp_path: Path):
+    folder = write_dataset(tmp_path / "tiny")
+    (tmp_path / "file").write_text("no folder")
+    for flag in ("--out", "--cache"):
+        ran = run_cli("eval", "run", "--data", str(folder), flag, str(tmp_path / "file"))
+        assert ran.code != 0
+        assert "configuration_error" in ran.err
+        assert "Traceback" not in ran.err
+
+
+def test_tuning_refuses_a_fixed_alpha(run_cli: RunCli):
+    ran = run_cli("eval", "tune", MCP_MEMORY_HYBRID_ALPHA="0.5")
+    assert ran.code != 0
+    assert "MCP_MEMORY_HYBRID_ALPHA" in ran.err
+
+
+def test_nothing_is_reported_about_who_uses_the_model(run_cli: RunCli, tmp_path: Path):
+    assert run_cli("store", "a private note", HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache")).code == 0
+    assert not list(tmp_path.rglob("*onnxruntime*"))
+    assert not list(tmp_path.rglob("Microsoft"))

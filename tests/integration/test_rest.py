@@ -276,7 +276,7 @@ def test_a_patch_that_would_change_the_content_is_refused(rest: TestClient):
 def test_the_openapi_document_describes_the_service(rest: TestClient):
     document = rest.get("/openapi.json").json()
     assert set(document["paths"]) == {
-        "/memories", "/memories/batch", "/memories/retrieve", "/memories/explain",
+        "/memories", "/memories/batch", "/memories/retrieve", "/memories/explain", "/memories/feedback",
         "/memories/{content_hash}", "/tags", "/stats", "/health",
         "/ready", "/metrics",
     }  # fmt: skip

@@ -76,6 +76,7 @@ def test_words_count_by_their_rarity():
     )
     assert word_evidence(["rathole"], set(), rarities, 100) == WordEvidence(0.0, 0.0)
     assert word_evidence([], {"x"}, {}, 1) == WordEvidence(0.0, 0.0)
+    assert word_evidence(["a", "b"], {"a"}, {"a": 0.0, "b": 0.0}, 2) == WordEvidence(0.0, 0.5)
 
 
 def test_neighbours_lend_a_part_of_what_they_are_ahead():
@@ -89,6 +90,13 @@ def test_neighbours_lend_a_part_of_what_they_are_ahead():
 def test_the_best_neighbour_counts_and_not_their_sum():
     turns = [turn(number) for number in (1, 2, 3)]
     assert lent_scores(turns, {"talk-1": 0.6, "talk-3": 0.8}, share=0.5)["talk-2"] == 0.4
+
+
+def test_several_memories_of_one_turn_all_lend_and_all_get():
+    same = Candidate("talk-1-again", 0, 0.0, "talk", 1)
+    beside = Candidate("talk-2-again", 0, 0.0, "talk", 2)
+    lent = lent_scores([turn(1), same, turn(2), beside], {"talk-1": 0.8, "talk-1-again": 0.1}, share=0.5)
+    assert lent == {"talk-2": 0.4, "talk-2-again": 0.4}
 
 
 def test_other_sessions_and_memories_without_a_place_lend_nothing():

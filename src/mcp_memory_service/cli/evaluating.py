@@ -3,14 +3,15 @@
 import asyncio
 import json
 import os
-from dataclasses import asdict, replace
+import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ..config import Settings, load_settings
-from ..errors import InvalidInput
+from ..errors import ConfigurationError
 from ..evaluation.dataset import Dataset, load_dataset
 from ..evaluation.ground_truth import load_ground_truth
 from ..evaluation.plots import plot_reports, plot_sweep, require_plotting
@@ -34,8 +35,8 @@ def run_datasets(folders: tuple[Path, ...], options: dict[str, Any], *, as_json:
     settings = settings_from(options)
     out: Path | None = options["out"]
     if out:
-        require_plotting()
-    datasets = [_with_queries(load_dataset(folder), options["queries"]) for folder in folders]
+        _require_writable(out)
+    datasets = [_loaded(folder, options["queries"]) for folder in folders]
     reports: list[DatasetReport] = []
     results: list[dict[str, Any]] = []
     for dataset in datasets:
@@ -55,17 +56,15 @@ def run_datasets(folders: tuple[Path, ...], options: dict[str, Any], *, as_json:
 
 def sweep_weight(options: dict[str, Any], *, as_json: bool) -> None:
     settings = settings_from(options)
-    weight, values = _swept(options)
+    weight, values = _swept(options, settings)
     out: Path | None = options["out"]
     if out:
-        require_plotting()
+        _require_writable(out)
     folder, ground_truth = options["folder"], options["ground_truth"]
     if (folder is None) == (ground_truth is None):
         raise click.UsageError("Give either --data or --ground-truth.")
     if folder:
-        work = sweep_dataset(
-            load_dataset(folder), settings, _cache_file(options["cache"]), weight, values, ProgressLine()
-        )
+        work = sweep_dataset(_loaded(folder), settings, _cache_file(options["cache"]), weight, values, ProgressLine())
     else:
         work = sweep_store(load_ground_truth(ground_truth), settings, weight, values, ProgressLine())
     rows = asyncio.run(work)
@@ -103,13 +102,17 @@ def roll_back(options: dict[str, Any], *, as_json: bool) -> None:
 
 def sweep_json(rows: list[SweepRow], weight: str) -> dict[str, Any]:
     shown = [{"value": row.value, **row.measures._asdict()} for row in rows]
-    return {"weight": weight, "best": best_row(rows).value, "rows": shown}
+    best = best_row(rows).value
+    return {"weight": weight, "best": "default" if best is None else best, "rows": shown}
 
 
-def _swept(options: dict[str, Any]) -> tuple[str, list[float]]:
+def _swept(options: dict[str, Any], settings: Settings) -> tuple[str, list[float]]:
     weight = options["weight"]
     if weight not in SWEPT_WEIGHTS:
         raise click.UsageError(f"--weight must be one of {', '.join(SWEPT_WEIGHTS)}.")
+    unused = {"rrf_k"} if settings.hybrid.fusion == "score" else {"vector_trust", "neighbour_weight"}
+    if weight in unused:
+        raise click.UsageError(f"{weight} has no effect with MCP_MEMORY_FUSION={settings.hybrid.fusion}.")
     if options["values"] is None:
         if weight != "alpha":
             raise click.UsageError(f"--values is needed for {weight}, such as --values 0,0.5,1.")
@@ -123,13 +126,24 @@ def _swept(options: dict[str, Any]) -> tuple[str, list[float]]:
     return weight, values
 
 
-def _with_queries(dataset: Dataset, most: int | None) -> Dataset:
-    if not dataset.queries:
-        raise InvalidInput(f"No query of {dataset.name} has a relevant document.", reason="dataset_empty")
-    if most is None or most >= len(dataset.queries):
-        return dataset
-    step = len(dataset.queries) / most
-    return replace(dataset, queries=[dataset.queries[int(number * step)] for number in range(most)])
+def _loaded(folder: Path, most_queries: int | None = None) -> Dataset:
+    dataset = load_dataset(folder)
+    if most_queries is not None:
+        dataset = dataset.with_queries(most_queries)
+    if unknown := dataset.unknown_relevant:
+        click.echo(f"{dataset.name}: {unknown} relevant documents are not in the corpus: not found.", err=True)
+    return dataset
+
+
+def _require_writable(folder: Path) -> None:
+    """Before the work: a result that cannot be written would be lost."""
+    require_plotting()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ConfigurationError(f"--out {folder} cannot be written: {error.strerror}.") from None
 
 
 def _cache_file(folder: Path | None) -> Path:
@@ -169,8 +183,8 @@ def _tuning_text(report: TuningReport) -> str:
         [
             f"  now       {_weights(report.current)}: NDCG@10 {report.held_out[0]:.4f} on held-out queries",
             f"  proposed  {_weights(report.proposed)}: NDCG@10 {report.held_out[1]:.4f}",
-            f"  gain      {report.held_out[1] - report.held_out[0]:+.4f} (95 % {report.gain.low:+.4f} to"
-            f" {report.gain.high:+.4f}, {report.held_out_queries} queries). {report.reason}",
+            f"  gain      {report.held_out[1] - report.held_out[0]:+.4f} (95 % {report.gain_interval_95.low:+.4f} to"
+            f" {report.gain_interval_95.high:+.4f}, {report.held_out_queries} queries). {report.reason}",
         ]
     )
 
@@ -181,7 +195,10 @@ def _weights(weights: TunedWeights) -> str:
 
 def _outcome(tuned: StoreTuning, *, dry_run: bool) -> str:
     if tuned.saved:
-        return f"Version {tuned.saved.version} is in force; mcp-memory eval rollback undoes it."
+        return (
+            f"Version {tuned.saved.version} is in force; mcp-memory eval rollback undoes it."
+            " A running server takes it at its next start."
+        )
     if tuned.report.accepted and dry_run:
         return "Nothing was changed (--dry-run)."
     return "Nothing was changed."

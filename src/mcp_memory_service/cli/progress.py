@@ -15,19 +15,21 @@ class ProgressLine:
         self._interactive = sys.stderr.isatty()
         self._doing = ""
         self._started = self._shown = 0.0
+        self._done_at_start = 0
 
     def __call__(self, doing: str, done: int, total: int) -> None:
         now = time.monotonic()
         if doing != self._doing:
-            self._doing, self._started, self._shown = doing, now, 0.0
+            self._doing, self._started, self._done_at_start, self._shown = doing, now, done, 0.0
         finished = done >= total
         if not finished and now - self._shown < (REDRAW_SECONDS if self._interactive else LOG_SECONDS):
             return
         self._shown = now
         filled = BAR * done // max(1, total)
-        left = (now - self._started) / max(1, done) * (total - done)
         line = f"{doing} [{'#' * filled}{'.' * (BAR - filled)}] {done:,}/{total:,}"
-        line += f" in {now - self._started:.0f} s" if finished else f" about {left:.0f} s left"
+        since_first = done - self._done_at_start
+        if not finished and since_first > 0:  # the first call says nothing about the speed
+            line += f" about {(now - self._started) / since_first * (total - done):.0f} s left"
         if self._interactive:
             sys.stderr.write(f"\r\x1b[K{line}" + ("\n" if finished else ""))
         else:

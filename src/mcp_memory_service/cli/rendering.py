@@ -23,8 +23,8 @@ def render_hits(found: RetrieveOut) -> str:
 def render_explanation(explained: ExplainOut) -> str:
     lines = [explained.summary, ""]
     for name, vote in explained.signals.items():
-        lines.append(f"  {name:<8} #{vote.rank:<5} score {vote.score:.4f}  contributes {vote.contribution:.6f}")
-    lines += [f"  {name:<8} did not find it" for name in explained.signals_without_it]
+        lines.append(f"  {name:<9} #{vote.rank:<5} score {vote.score:.4f}  contributes {vote.contribution:.6f}")
+    lines += [f"  {name:<9} did not find it" for name in explained.signals_without_it]
     if explained.evidence:
         lines.append(f"  alpha {explained.alpha_used:.2f}: {_evidence(explained.evidence)}")
     lines.append(f"  recency x {explained.recency_factor:.4f}, final score {explained.final_score:.6f}")

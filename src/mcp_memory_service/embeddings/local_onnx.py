@@ -3,6 +3,7 @@
 import asyncio
 import ctypes
 import hashlib
+import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -80,11 +81,23 @@ class LocalEmbedder:
         return self._model
 
 
+def _runtime_without_telemetry() -> Any:
+    """The runtime, imported here so that only who embeds pays for it.
+
+    Its official builds report to their maker since 1.29 unless this variable is set before the first use; on Windows
+    the switch in the library counts. Memories are nobody else's business, and neither is who keeps them.
+    """
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    onnxruntime: Any = import_module("onnxruntime")
+    onnxruntime.disable_telemetry_events()
+    return onnxruntime
+
+
 class MiniLM:
     """The model and its tokenizer, both checked against their known contents."""
 
     def __init__(self, threads: int) -> None:
-        onnxruntime: Any = import_module("onnxruntime")  # here, so that only who embeds pays for it
+        onnxruntime = _runtime_without_telemetry()
         from tokenizers import BertWordPieceTokenizer  # noqa: PLC0415
 
         _checked_file(_vocabulary_path(), VOCABULARY_SHA256)

@@ -56,6 +56,21 @@ class Dataset:
     def documents(self) -> int:
         return len({document.id for documents in self.collections.values() for document in documents})
 
+    @property
+    def unknown_relevant(self) -> int:
+        """How many judgements name a document that its query cannot find; they count as not found."""
+        known = {name: {document.id for document in documents} for name, documents in self.collections.items()}
+        return sum(document not in known[query.collection] for query in self.queries for document in query.relevant)
+
+    def with_queries(self, most: int) -> "Dataset":
+        """So many queries, evenly chosen, and the documents that they search."""
+        if most >= len(self.queries):
+            return self
+        step = len(self.queries) / most
+        queries = [self.queries[int(number * step)] for number in range(most)]
+        searched = {query.collection: self.collections[query.collection] for query in queries}
+        return replace(self, queries=queries, collections=searched)
+
 
 def load_dataset(folder: Path) -> Dataset:
     """Read a folder; what is missing or malformed is said with file and line."""
@@ -69,6 +84,8 @@ def load_dataset(folder: Path) -> Dataset:
         for name, text, scope, category in _read(folder, "queries", _query)
         if name in relevant
     ]
+    if not (documents and queries):
+        raise InvalidInput(f"{folder} has no document, or no query with a relevant one.", reason="dataset_empty")
     return Dataset(folder.resolve().name, _collections(documents, queries, haystacks), queries)
 
 
@@ -87,12 +104,20 @@ def _collections(
         if query.collection in collections:
             continue
         if query.collection in haystacks:
-            collections[query.collection] = [documents[name] for name in haystacks[query.collection]]
+            collections[query.collection] = [
+                _known(documents, name, query.collection) for name in haystacks[query.collection]
+            ]
         elif query.collection == WHOLE_CORPUS:
             collections[query.collection] = list(documents.values())
         else:
             collections[query.collection] = by_scope[query.collection]
     return collections
+
+
+def _known(documents: Mapping[str, Document], name: str, query: str) -> Document:
+    if name not in documents:
+        raise InvalidInput(f"The haystack of {query} names {name}, which is no document.", reason="dataset_malformed")
+    return documents[name]
 
 
 def _json_file(folder: Path, name: str) -> Path | None:
@@ -104,15 +129,23 @@ def _read(folder: Path, name: str, parse: Callable[[dict[str, Any]], T]) -> Iter
     path = _json_file(folder, name)
     if path is None:
         raise InvalidInput(f"{folder} has no {name}.jsonl or {name}.jsonl.gz.", reason="dataset_incomplete")
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                try:
+    number = 0  # of the line that is read; what fails may be the reading itself
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+            for line in lines:
+                number += 1
+                if line.strip():
                     yield parse(json.loads(line))
-                except (KeyError, ValueError, TypeError, AttributeError) as error:
-                    raise InvalidInput(
-                        f"{path.name}, line {number}: {type(error).__name__}: {error}", reason="dataset_malformed"
-                    ) from error
+    except (KeyError, ValueError, TypeError, AttributeError, EOFError, gzip.BadGzipFile) as error:
+        raise InvalidInput(f"{path}, line {max(1, number)}: {_explained(error)}", reason="dataset_malformed") from error
+
+
+def _explained(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"the field {error} is missing."
+    if isinstance(error, (TypeError, AttributeError)):
+        return f"an object with other fields is expected ({error})."
+    return f"{error}."
 
 
 def _document(row: dict[str, Any]) -> Document:
@@ -158,11 +191,17 @@ def _relevant(path: Path) -> dict[str, dict[str, float]]:
     if not path.is_file():
         raise InvalidInput(f"{path.parent} has no {path.name}.", reason="dataset_incomplete")
     relevant: dict[str, dict[str, float]] = defaultdict(dict)
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        fields = line.split("\t")
+        if not line.strip() or (number == 1 and fields[-1] == "score"):  # blank, or the header of BEIR
+            continue
         try:
-            query, document, grade = line.split("\t")
+            query, document, grade = fields
             if float(grade) > 0:
                 relevant[query][document] = float(grade)
-        except ValueError as error:
-            raise InvalidInput(f"{path.name}, line {number}: {error}", reason="dataset_malformed") from error
+        except ValueError:
+            raise InvalidInput(
+                f"{path}, line {number}: query id, document id and a number are expected, divided by tabs.",
+                reason="dataset_malformed",
+            ) from None
     return relevant

@@ -9,6 +9,7 @@ import apsw
 import numpy as np
 
 from ..embeddings.base import Embedder
+from ..errors import ConfigurationError
 from ..models import Vector
 
 # SQLite's own limit of variables in a statement is far higher; this keeps one look-up short.
@@ -23,15 +24,10 @@ class CachedEmbedder:
 
     def __init__(self, embedder: Embedder, path: Path) -> None:
         self._embedder = embedder
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = apsw.Connection(str(path))
-        self._connection.set_busy_timeout(60_000)
-        # What is lost in a power cut is computed again.
-        for pragma in ("journal_mode = WAL", "synchronous = NORMAL"):
-            self._connection.execute(f"PRAGMA {pragma}").fetchall()
-        self._connection.execute(
-            "CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, embedding BLOB NOT NULL) WITHOUT ROWID"
-        ).fetchall()
+        try:
+            self._connection = _opened(path)
+        except (OSError, apsw.Error) as error:
+            raise ConfigurationError(f"The cache {path} cannot be used: {error}. Name another folder.") from error
 
     @property
     def model_id(self) -> str:
@@ -80,3 +76,16 @@ class CachedEmbedder:
                 "INSERT OR IGNORE INTO vectors (digest, embedding) VALUES (?, ?)",
                 [(digest, vector.astype(np.float32).tobytes()) for digest, vector in vectors.items()],
             )
+
+
+def _opened(path: Path) -> apsw.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = apsw.Connection(str(path))
+    connection.set_busy_timeout(60_000)
+    # What is lost in a power cut is computed again.
+    for pragma in ("journal_mode = WAL", "synchronous = NORMAL"):
+        connection.execute(f"PRAGMA {pragma}").fetchall()
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, embedding BLOB NOT NULL) WITHOUT ROWID"
+    ).fetchall()
+    return connection

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from ..errors import InvalidInput
 from .metrics import Grades
@@ -29,7 +30,7 @@ def load_ground_truth(path: Path) -> list[LabelledQuery]:
         return [
             LabelledQuery(
                 query=str(case["query"]),
-                expected_hashes=tuple(case["expected_hashes"]),
+                expected_hashes=_hashes(case["expected_hashes"]),
                 expected_tags=tuple(case.get("expected_tags", ())),
                 category=str(case.get("category", "")),
             )
@@ -41,6 +42,12 @@ def load_ground_truth(path: Path) -> list[LabelledQuery]:
         raise InvalidInput(
             f"{path} is no ground truth: {type(error).__name__}: {error}", reason="ground_truth_malformed"
         ) from error
+
+
+def _hashes(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError("expected_hashes must be a list")
+    return tuple(map(str, cast("list[object]", value)))
 
 
 def answerable(cases: Sequence[LabelledQuery]) -> list[LabelledQuery]:

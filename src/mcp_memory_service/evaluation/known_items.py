@@ -6,7 +6,6 @@ for: found by the words it was copied from, it would flatter the keyword signal.
 
 import hashlib
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..hybrid_search import STOP_WORDS, word_tokens
@@ -35,12 +34,6 @@ def known_item(text: str) -> KnownItem | None:
     if len(_informative(rest)) < LEAST_REST_WORDS:
         return None
     return KnownItem(sentences[chosen], rest)
-
-
-def split_in_half(items: Sequence[KnownItem]) -> tuple[list[KnownItem], list[KnownItem]]:
-    """Two halves that have nothing to do with the order or the meaning of the items."""
-    ordered = sorted(items, key=lambda item: hashlib.sha256(item.query.encode()).digest())
-    return ordered[::2], ordered[1::2]
 
 
 def _makes_a_query(sentence: str) -> bool:

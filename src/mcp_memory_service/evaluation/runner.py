@@ -3,6 +3,7 @@
 Each collection of documents becomes a namespace of one store, so that a query finds only what it may find.
 """
 
+import sys
 import time
 import unicodedata
 from collections import defaultdict
@@ -12,12 +13,13 @@ from dataclasses import dataclass
 from ..embeddings.base import Embedder
 from ..hybrid_search import RankingPolicy
 from ..models import MemoryDraft, SearchMode, content_hash
-from ..services import MemoryService
+from ..services import MemoryService, ServiceLimits
 from ..storage.base import ServiceStorage
 from .dataset import Dataset, Document, EvaluationQuery
 from .metrics import DEPTH, Measures, measure
 
 STORED_AT_ONCE = 200
+ANY_LENGTH = ServiceLimits(max_content_chars=sys.maxsize)
 
 # Each row of a report: how the search is asked.
 ROWS: Mapping[str, SearchMode] = {"vector": "semantic", "keyword": "keyword", "hybrid": "hybrid"}
@@ -50,7 +52,7 @@ class Collections:
     def service(self, collection: str) -> MemoryService:
         if collection not in self._services:
             self._services[collection] = MemoryService(
-                self._storage, self._embedder, self._policy, namespace=collection
+                self._storage, self._embedder, self._policy, ANY_LENGTH, namespace=collection
             )
         return self._services[collection]
 

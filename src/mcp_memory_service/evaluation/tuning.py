@@ -16,7 +16,7 @@ from ..storage.base import ServiceStorage
 from .confidence import Interval, bootstrap_difference
 from .known_items import KnownItem, known_item
 from .metrics import Grades, mean_measures
-from .runner import STORED_AT_ONCE, Progress
+from .runner import ANY_LENGTH, STORED_AT_ONCE, Progress
 from .sweep import Judged, measure_policy
 
 # Enough for a gain of 0.03 NDCG@10 to be seen on the held-out half, and a minute of work.
@@ -40,8 +40,8 @@ class TuningReport:
     """NDCG@10 on the training half, with the current and with the proposed weights."""
     held_out_queries: int
     held_out: tuple[float, float]
-    gain: Interval
-    """95 % interval of the gain on held-out queries."""
+    gain_interval_95: Interval
+    """Of the gain on held-out queries."""
     accepted: bool
 
     @property
@@ -54,11 +54,15 @@ class TuningReport:
             return "No other weights are better on the training queries."
         if self.accepted:
             return "The proposed weights win on queries that did not choose them."
-        return "The gain on held-out queries may be chance: the weights stay as they are."
+        return "They do not win on held-out queries beyond chance: the weights stay as they are."
 
 
 async def load_for_tuning(
-    memories: Mapping[str, Sequence[Memory]], storage: ServiceStorage, embedder: Embedder, progress: Progress
+    memories: Mapping[str, Sequence[Memory]],
+    storage: ServiceStorage,
+    embedder: Embedder,
+    progress: Progress,
+    policy: RankingPolicy | None = None,
 ) -> list[tuple[MemoryService, str, Grades]]:
     """Store the memories of each namespace in an empty store, those that make a query without it; returns the queries
     with what they shall find."""
@@ -67,7 +71,7 @@ async def load_for_tuning(
     queries: list[tuple[MemoryService, str, Grades]] = []
     done = 0
     for namespace, group in memories.items():
-        service = MemoryService(storage, embedder, namespace=namespace)
+        service = MemoryService(storage, embedder, policy, ANY_LENGTH, namespace=namespace)
         items = _known_items(group, max(1, round(len(group) * share)))
         drafts = [_draft(memory, items.get(memory.content_hash)) for memory in group]
         for start in range(0, len(drafts), STORED_AT_ONCE):
@@ -110,7 +114,7 @@ async def tune(
         training=(before, best_score),
         held_out_queries=len(held_out),
         held_out=(sum(old) / len(old), sum(new) / len(new)),
-        gain=gain,
+        gain_interval_95=gain,
         accepted=best != current and gain.low > 0.0,
     )
 

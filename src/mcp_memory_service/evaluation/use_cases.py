@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..bootstrap import Backends, open_backends
 from ..config import Settings
-from ..errors import InvalidInput
+from ..errors import ConfigurationError, InvalidInput
 from ..models import DEFAULT_NAMESPACE, Memory, MemoryFilter, Tuning, content_hash
 from ..services import MemoryService
 from ..timestamps import now_microseconds
@@ -55,8 +55,12 @@ async def sweep_dataset(
         collections = Collections(storage, embedder, policy)
         await collections.load(dataset, progress)
         queries = [
-            (collections.service(query.collection), query.text, collections.hashes(query)) for query in dataset.queries
+            (collections.service(query.collection), query.text, relevant)
+            for query in dataset.queries
+            if (relevant := collections.hashes(query))
         ]
+        if not queries:
+            raise InvalidInput(f"No relevant document of {dataset.name} is in its corpus.", reason="dataset_empty")
         return await sweep(await judge(queries, progress), policy, weight, values, progress)
 
 
@@ -65,16 +69,19 @@ async def sweep_store(
 ) -> list[SweepRow]:
     """The same over the user's own store, with ground truth for what is in it."""
     async with open_backends(settings) as (storage, embedder):
-        policy = settings.hybrid.policy()
+        tuning = await storage.current_tuning(DEFAULT_NAMESPACE)
+        policy = settings.hybrid.policy(tuning.weights if tuning else None)
         service = MemoryService(storage, embedder, policy)
         queries = [(service, case.query, case.relevant) for case in answerable(cases)]
-        if not queries:
-            raise InvalidInput("No query of the ground truth expects a memory.", reason="ground_truth_empty")
+        expected = list({key for _, _, relevant in queries for key in relevant})
+        if not await storage.get_many(DEFAULT_NAMESPACE, expected):
+            raise InvalidInput("The store has none of the memories that are expected.", reason="ground_truth_empty")
         return await sweep(await judge(queries, progress), policy, weight, values, progress)
 
 
 async def tune_store(settings: Settings, progress: Progress, *, save: bool = True) -> StoreTuning:
     """Fit weights to the user's own store and put them in force if they win."""
+    _require_adaptive(settings)
     async with open_backends(settings) as (storage, embedder):
         current = await storage.current_tuning(DEFAULT_NAMESPACE)
         policy = settings.hybrid.policy(current.weights if current else None)
@@ -82,7 +89,8 @@ async def tune_store(settings: Settings, progress: Progress, *, save: bool = Tru
         feedback = await storage.list_feedback(DEFAULT_NAMESPACE)
         said = feedback_queries(MemoryService(storage, embedder, policy), feedback)
         async with _temporary_store(settings, cache=None) as (scratch, scratch_embedder):
-            made = await load_for_tuning({DEFAULT_NAMESPACE: page.memories}, scratch, scratch_embedder, progress)
+            memories = {DEFAULT_NAMESPACE: page.memories}
+            made = await load_for_tuning(memories, scratch, scratch_embedder, progress, policy)
             judged = await judge([*made, *said], progress)
             report = await tune(judged, policy, progress, fixed=settings.hybrid.model_fields_set)
         saved = None
@@ -90,6 +98,14 @@ async def tune_store(settings: Settings, progress: Progress, *, save: bool = Tru
             proposed = Tuning(report.proposed, now_microseconds(), report.held_out_queries, *report.held_out)
             saved = await storage.save_tuning(DEFAULT_NAMESPACE, proposed)
     return StoreTuning(len(page.memories), len(made), len(said), report, saved)
+
+
+def _require_adaptive(settings: Settings) -> None:
+    if settings.hybrid.fusion == "rrf" or settings.hybrid.hybrid_alpha is not None:
+        raise ConfigurationError(
+            "Weights are tuned for scores and an alpha that adapts to the query: unset MCP_MEMORY_FUSION and"
+            " MCP_MEMORY_HYBRID_ALPHA first."
+        )
 
 
 async def roll_back_tuning(settings: Settings) -> tuple[Tuning | None, Tuning | None]:
@@ -102,8 +118,9 @@ async def _tune_dataset(dataset: Dataset, settings: Settings, cache: Path, progr
     room = max(1, MOST_MEMORIES // len(dataset.collections))
     groups = {name: _as_memories(dataset, name)[:room] for name in dataset.collections}
     async with _temporary_store(settings, cache) as (storage, embedder):
-        made = await load_for_tuning(groups, storage, embedder, progress)
-        return await tune(await judge(made, progress), settings.hybrid.policy(), progress)
+        policy = settings.hybrid.policy()
+        made = await load_for_tuning(groups, storage, embedder, progress, policy)
+        return await tune(await judge(made, progress), policy, progress, fixed=settings.hybrid.model_fields_set)
 
 
 def _as_memories(dataset: Dataset, collection: str) -> list[Memory]:

@@ -87,6 +87,8 @@ def word_evidence(
     query_words: Sequence[str], text_words: Collection[str], rarities: Mapping[str, float], memories: int
 ) -> WordEvidence:
     """What a text has of the query; `rarities` are inverse document frequencies, in natural logarithms."""
-    matched = sum(rarities[word] for word in query_words if word in text_words)
-    total = sum(rarities[word] for word in query_words)
-    return WordEvidence(matched / math.log(max(memories, 2)), matched / total if total > 0.0 else 0.0)
+    present = [word for word in query_words if word in text_words]
+    matched, total = (sum(rarities[word] for word in words) for words in (present, query_words))
+    if total == 0.0:  # all of them are everywhere, as in a store of two or three memories: each counts alike
+        return WordEvidence(0.0, len(present) / len(query_words) if query_words else 0.0)
+    return WordEvidence(matched / math.log(max(memories, 2)), matched / total)

@@ -39,16 +39,15 @@ class HybridScoreDebug:
     """Cosine similarity; None when the vector signal did not find the memory."""
     vector_rank: int | None
     vector_rrf: float
-    """Contribution of the vector signal: `alpha / (k + vector_rank)`, 0 without a vector rank."""
+    """Contribution of the vector signal, with the name it has for ranks: `alpha · scaled score`, or with fusion `rrf`
+    `alpha / (k + vector_rank)`; 0 without a rank. The same for the others, with `(1 - alpha) · their weight`."""
     tag_score: float | None
     tag_rank: int | None
     tag_boost: float
-    """Contribution of the tag signal: `(1 - alpha) · tag weight / (k + tag_rank)`, 0 without a tag rank."""
     tag_matches: tuple[str, ...]
     keyword_score: float | None
     keyword_rank: int | None
     keyword_rrf: float
-    """Contribution of the keyword signal: `(1 - alpha) · keyword weight / (k + keyword_rank)`, 0 without a rank."""
     neighbour_boost: float
     """What a neighbour in the same session lends: at most neighbour weight · the difference of their scores."""
     recency_factor: float

@@ -1,7 +1,7 @@
 """The search pipeline: ask the signals in parallel, fuse once, sort once, cut the page."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..hybrid_search import (
     BALANCED_ALPHA,
@@ -33,6 +33,7 @@ LEXICAL_DIVISOR = 4
 
 # So many of the best bring in neighbours that no signal found; further down a lent half reaches no first page.
 LEADING = 20
+MOST_NEIGHBOURS = 100
 
 ALL_SIGNALS = frozenset({VECTOR, TAG, KEYWORD})
 
@@ -157,7 +158,9 @@ class Retrieval:
             leading = {candidate.content_hash for candidate in fused[:LEADING]}
             lacking = missing_neighbours([found for found in known if found.content_hash in leading], known)
             if lacking:
-                votes = votes | {NEIGHBOUR: await self._storage.adjacent(lacking, request.where)}
+                neighbours = await self._signals.neighbours(lacking, MOST_NEIGHBOURS, request.where)
+                answers = replace(answers, neighbour=neighbours)
+                votes = votes | {NEIGHBOUR: neighbours.candidates}
                 fused = self.fuse(votes, weights)
         return Ranking(answers, votes, alpha, fused, evidence)
 

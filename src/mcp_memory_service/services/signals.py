@@ -21,7 +21,7 @@ from ..hybrid_search import (
     word_evidence,
     word_tokens,
 )
-from ..models import Candidate, MemoryFilter, QueryTerms, Vector
+from ..models import Candidate, Memory, MemoryFilter, QueryTerms, Vector
 from ..storage.base import MemoryStorage
 from .tag_cache import KnownTags, TagCache
 from .vector_background import VectorBackground
@@ -85,6 +85,8 @@ class Answers:
     vector: VectorSignal
     keyword: KeywordSignal
     tag: TagSignal
+    neighbour: Signal = Signal()
+    """Neighbours of the best that no other signal found; asked for last."""
 
     @property
     def evidence(self) -> Evidence | None:
@@ -100,7 +102,8 @@ class Answers:
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        return tuple(reason for _, signal in self._named() for reason in signal.degraded)
+        asked = [*(signal for _, signal in self._named()), self.neighbour]
+        return tuple(dict.fromkeys(reason for signal in asked for reason in signal.degraded))
 
     def require_an_answer(self) -> None:
         """An empty list must mean that nothing matches, never that nobody could be asked."""
@@ -120,7 +123,8 @@ class Signals:
         self._background = VectorBackground(storage, tags.namespace)
 
     async def ask(self, question: Question) -> Answers:
-        corpus_size = asyncio.ensure_future(self._corpus_size())  # counted once, for whoever needs it
+        counts = TAG in question.wanted or question.weighs_evidence
+        corpus_size = asyncio.ensure_future(self._corpus_size(counts))  # counted once, for whoever needs it
         vector, keyword, tag, _ = await asyncio.gather(
             self._by_meaning(question, corpus_size),
             self._by_words(question, corpus_size),
@@ -137,16 +141,20 @@ class Signals:
         except (Unavailable, TimeoutError) as error:
             return VectorSignal(degraded=(_note("embedder_unavailable", error),), failed=True)
         try:
-            found = await self._storage.retrieve(query_vector, question.vector_limit, question.where)
-            prominence = await self._prominence(question, query_vector, found, await corpus_size)
-        except Unavailable as error:
-            return VectorSignal(degraded=(_note("vector_search_unavailable", error),), failed=True)
+            answer = await _asked(
+                self._storage.retrieve(query_vector, question.vector_limit, question.where), "vector_search_unavailable"
+            )
         except InvalidVector as error:  # not what this store was made with
             return VectorSignal(degraded=(_note("embedder_unavailable", error),), failed=True)
+        found, degraded = answer.candidates, answer.degraded
+        try:
+            prominence = await self._prominence(question, query_vector, found, await corpus_size)
+        except Unavailable as error:  # what was found stays
+            prominence, degraded = None, (*degraded, _note("evidence_unavailable", error))
         least = question.min_similarity
         if least is not None:
             found = [candidate for candidate in found if candidate.raw_score >= least]
-        return VectorSignal(found, prominence=prominence)
+        return VectorSignal(found, degraded, answer.failed, prominence)
 
     async def _prominence(
         self, question: Question, query_vector: Vector, found: Sequence[Candidate], corpus_size: int | None
@@ -159,25 +167,28 @@ class Signals:
         terms = query_terms(question.query)
         if KEYWORD not in question.wanted:
             return KeywordSignal()
+        answer = await _asked(
+            self._storage.search_by_text(terms, question.lexical_limit, question.where), "keyword_search_unavailable"
+        )
+        degraded = answer.degraded
         try:
-            found = await self._storage.search_by_text(terms, question.lexical_limit, question.where)
-            evidence = await self._word_evidence(question, terms, found, await corpus_size)
-        except Unavailable as error:
-            return KeywordSignal(degraded=(_note("keyword_search_unavailable", error),), failed=True)
-        return KeywordSignal(found, evidence=evidence)
+            evidence = None if answer.failed else await self._word_evidence(question, terms, answer, await corpus_size)
+        except Unavailable as error:  # what was found stays
+            evidence, degraded = None, (*degraded, _note("evidence_unavailable", error))
+        return KeywordSignal(answer.candidates, degraded, answer.failed, evidence)
 
     async def _word_evidence(
-        self, question: Question, terms: QueryTerms, found: Sequence[Candidate], corpus_size: int | None
+        self, question: Question, terms: QueryTerms, answer: Signal, corpus_size: int | None
     ) -> WordEvidence | None:
         if not (question.weighs_evidence and corpus_size):
             return None
+        asked = list(dict.fromkeys([*terms.words, *(word for phrase in terms.phrases for word in phrase)]))
+        first = [hit.content_hash for hit in answer.candidates[:1]]
         rarities, best = await asyncio.gather(
-            self._storage.word_rarities(terms.words),
-            self._storage.get_many(question.where.namespace, [hit.content_hash for hit in found[:1]]),
+            self._storage.word_rarities(asked), self._storage.get_many(question.where.namespace, first)
         )
-        texts = (text for memory in best for text in (memory.content, *memory.tags))
-        words = {word for text in texts for word in word_tokens(text)}
-        return word_evidence(terms.words, words, rarities, corpus_size)
+        words = await asyncio.to_thread(_words_of, best)
+        return word_evidence(asked, words, rarities, corpus_size)
 
     async def _by_tags(self, question: Question, corpus_size_known: asyncio.Future[int | None]) -> TagSignal:
         if TAG not in question.wanted:
@@ -209,12 +220,23 @@ class Signals:
             _note("tag_list_unavailable", error)
             return None
 
-    async def _corpus_size(self) -> int | None:
+    async def neighbours(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Signal:
+        """The memories next to these in their sessions."""
+        return await _asked(self._storage.adjacent(content_hashes, limit, where), "neighbours_unavailable")
+
+    async def _corpus_size(self, counts: bool) -> int | None:
+        if not counts:
+            return None
         try:
             return await self._storage.count_all_memories(self._tags.namespace)
         except Unavailable as error:
             _note("corpus_size_unavailable", error)
             return None
+
+
+def _words_of(memories: Sequence[Memory]) -> set[str]:
+    texts = (text for memory in memories for text in (memory.content, *memory.tags))
+    return {word for text in texts for word in word_tokens(text)}
 
 
 async def _asked(search: Coroutine[Any, Any, list[Candidate]], reason: str) -> Signal:

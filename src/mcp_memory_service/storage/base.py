@@ -67,9 +67,9 @@ class MemoryStorage(Protocol):
         for a word that no memory has, never below 0."""
         ...
 
-    async def adjacent(self, content_hashes: Sequence[str], where: MemoryFilter) -> list[Candidate]:
+    async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
         """The memories directly before and after any of these in the same session (sequence ± 1), each once, in the
-        order of session and sequence, as far as they pass the filter. Their raw score is 0."""
+        order of session and sequence, as far as they pass the filter, at most `limit`. Their raw score is 0."""
         ...
 
     async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:

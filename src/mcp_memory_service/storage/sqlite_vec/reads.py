@@ -112,17 +112,21 @@ def word_rarities(connection: apsw.Connection, words: Sequence[str]) -> dict[str
     return rarities
 
 
-def adjacent(connection: apsw.Connection, content_hashes: Sequence[str], where: MemoryFilter) -> list[Candidate]:
+def adjacent(
+    connection: apsw.Connection, content_hashes: Sequence[str], limit: int, where: MemoryFilter
+) -> list[Candidate]:
+    # By name: with a time filter the planner would walk the whole namespace for each of the memories asked for.
     matches, values = condition(where)
     sql = f"""
         SELECT DISTINCT m.content_hash, m.created_at, 0.0, m.session, m.sequence
         FROM json_each(?) asked
         CROSS JOIN memories origin ON origin.namespace = ? AND origin.content_hash = asked.value
-        CROSS JOIN memories m ON m.namespace = origin.namespace AND m.session = origin.session
+        CROSS JOIN memories m INDEXED BY memories_by_session
+            ON m.namespace = origin.namespace AND m.session = origin.session
             AND m.sequence IN (origin.sequence - 1, origin.sequence + 1)
-        WHERE {matches} ORDER BY m.session, m.sequence, m.content_hash
+        WHERE {matches} ORDER BY m.session, m.sequence, m.content_hash LIMIT ?
     """  # noqa: S608
-    rows = connection.execute(sql, (json.dumps(list(content_hashes)), where.namespace, *values))
+    rows = connection.execute(sql, (json.dumps(list(content_hashes)), where.namespace, *values, limit))
     return list(map(Candidate._make, rows))
 
 

@@ -82,8 +82,8 @@ class SqliteVecStorage:
     async def word_rarities(self, words: Sequence[str]) -> dict[str, float]:
         return await self._threads.read(lambda connection: reads.word_rarities(connection, words))
 
-    async def adjacent(self, content_hashes: Sequence[str], where: MemoryFilter) -> list[Candidate]:
-        return await self._threads.read(lambda connection: reads.adjacent(connection, content_hashes, where))
+    async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
+        return await self._threads.read(lambda connection: reads.adjacent(connection, content_hashes, limit, where))
 
     async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
         return await self._threads.read(lambda connection: reads.sample_vectors(connection, namespace, limit))
