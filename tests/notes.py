@@ -1,10 +1,14 @@
 """Notes that several tests search in."""
 
 from mcp_memory_service.models import MemoryDraft
-from mcp_memory_service.services import MemoryService
+from mcp_memory_service.services import MemoryService, RetrievalResult
 
 
 async def store_notes(service: MemoryService, count: int = 25) -> None:
     await service.store_batch(
         [MemoryDraft(f"note {i} about topic {i % 5}", tags=(f"topic-{i % 5}", "note")) for i in range(count)]
     )
+
+
+def contents(found: RetrievalResult) -> list[str]:
+    return [hit.memory.content for hit in found.results]
