@@ -141,7 +141,7 @@ def test_modes_weights_and_explanations(run_cli: Run):
     explained = run_cli("search", "when does the bakery open", "--explain", stored)
     assert explained.code == 0
     assert "It is number 2 of 2." in explained.out
-    assert "keyword  did not find it" in explained.out
+    assert "keyword   did not find it" in explained.out
     assert "1. The bakery opens at seven" in explained.out
     as_json = json.loads(run_cli("search", "bakery", "--explain", stored, "--type", "note", "--json").out)
     assert as_json["filtered_by"] == ["memory_type"]
