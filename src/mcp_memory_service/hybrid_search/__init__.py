@@ -27,7 +27,7 @@ from .fusion import (
     share_of_best,
 )
 from .keywords import STOP_WORDS, TagVocabulary, extract_query_keywords
-from .match_rank import dividing_tags, shared_ranks, tag_weights
+from .match_rank import as_rare_as_they_are_few, dividing_tags, shared_ranks, tag_weights
 from .neighbours import lent_scores, missing_neighbours
 from .policy import RankingPolicy
 from .recency import apply_recency_decay, recency_factor
@@ -53,6 +53,7 @@ __all__ = [
     "above_background",
     "alpha_from_evidence",
     "apply_recency_decay",
+    "as_rare_as_they_are_few",
     "combine_results_rrf",
     "debug_of",
     "dividing_tags",

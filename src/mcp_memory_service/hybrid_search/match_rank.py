@@ -1,8 +1,11 @@
 """Which matches of tags and words count, and how: rare ones more, equals alike."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+
+from ..models import Candidate
 
 SMALLEST_JUDGED_CORPUS = 10
 
@@ -19,6 +22,19 @@ def tag_weights(memories_per_tag: Mapping[str, int], corpus_size: int) -> dict[s
     """
     greatest = _inverse_frequency(1, max(corpus_size, 1))
     return {tag: _inverse_frequency(count, corpus_size) / greatest for tag, count in memories_per_tag.items()}
+
+
+def as_rare_as_they_are_few(matches: Sequence[Candidate], corpus_size: int) -> list[Candidate]:
+    """Tag matches, best first, with scores no higher than the rarity of matching so well: as if one tag were carried by
+    all that match at least as well. Several common tags add up, but hundreds that carry them all are still hundreds."""
+    scores = [match.raw_score for match in matches]
+    greatest = _inverse_frequency(1, max(corpus_size, 1))
+    limited: list[Candidate] = []
+    for score, group in groupby(matches, key=lambda match: match.raw_score):
+        as_good = bisect_right(scores, -score, key=lambda other: -other)
+        rarity = _inverse_frequency(as_good, corpus_size) / greatest
+        limited += [match._replace(raw_score=min(score, rarity)) for match in group]
+    return limited
 
 
 def _inverse_frequency(memories: int, corpus_size: int) -> float:

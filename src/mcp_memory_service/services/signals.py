@@ -14,6 +14,7 @@ from ..hybrid_search import (
     VECTOR,
     Evidence,
     WordEvidence,
+    as_rare_as_they_are_few,
     dividing_tags,
     extract_query_keywords,
     query_terms,
@@ -206,7 +207,7 @@ class Signals:
         search = self._storage.search_by_tag(tag_weights(counts, corpus_size), question.lexical_limit, question.where)
         answer = await _asked(search, "tag_search_unavailable")
         return TagSignal(
-            answer.candidates,
+            as_rare_as_they_are_few(answer.candidates, corpus_size),
             degraded + answer.degraded,
             answer.failed,
             tuple(counts),
