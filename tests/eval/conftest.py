@@ -8,12 +8,12 @@ import pytest
 
 from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
 from mcp_memory_service.evaluation.ground_truth import LabelledQuery
-from mcp_memory_service.evaluation.runner import ROWS, STORED_AT_ONCE
+from mcp_memory_service.evaluation.runner import ROWS
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.services import MemoryService, RetrievalResult
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
-from .own_corpus import NOW, labelled_queries, memory_drafts
+from .own_corpus import NOW, labelled_queries, store_corpus
 from .ranx_metrics import ranx_mean
 
 CATEGORIES = ("tag_sensitive", "exact_term", "paraphrase", "temporal", "cross_project")
@@ -53,9 +53,7 @@ async def _evaluate(path: Path) -> Evaluated:
     embedder = LocalEmbedder(threads=2)
     storage = await SqliteVecStorage.open(path, embedder.model_id, embedder.dimension, indexed_text)
     service = MemoryService(storage, embedder, now=lambda: NOW)
-    drafts = memory_drafts()
-    for start in range(0, len(drafts), STORED_AT_ONCE):
-        await service.store_batch(drafts[start : start + STORED_AT_ONCE])
+    await store_corpus(service)
     cases = {f"q{number:03d}": case for number, case in enumerate(labelled_queries())}
     results = {
         row: {name: await service.retrieve_memories(case.query, mode=mode) for name, case in cases.items()}

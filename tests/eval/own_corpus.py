@@ -5,7 +5,9 @@ from datetime import datetime
 from pathlib import Path
 
 from mcp_memory_service.evaluation.ground_truth import LabelledQuery, load_ground_truth
+from mcp_memory_service.evaluation.runner import STORED_AT_ONCE
 from mcp_memory_service.models import MemoryDraft
+from mcp_memory_service.services import MemoryService
 from mcp_memory_service.timestamps import to_microseconds
 
 FOLDER = Path(__file__).parent
@@ -26,6 +28,12 @@ def memory_drafts() -> list[MemoryDraft]:
         )
         for row in map(json.loads, lines)
     ]
+
+
+async def store_corpus(service: MemoryService) -> None:
+    drafts = memory_drafts()
+    for start in range(0, len(drafts), STORED_AT_ONCE):
+        await service.store_batch(drafts[start : start + STORED_AT_ONCE])
 
 
 def labelled_queries() -> list[LabelledQuery]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.eval.own_corpus import NOW, labelled_queries, memory_drafts
+from tests.eval.own_corpus import NOW, labelled_queries, store_corpus
 
 from mcp_memory_service.bootstrap import open_backends
 from mcp_memory_service.cli.evaluating import sweep_json
@@ -21,7 +21,6 @@ from mcp_memory_service.cli.progress import ProgressLine
 from mcp_memory_service.config import load_settings
 from mcp_memory_service.evaluation.ground_truth import answerable
 from mcp_memory_service.evaluation.plots import plot_sweep
-from mcp_memory_service.evaluation.runner import STORED_AT_ONCE
 from mcp_memory_service.evaluation.sweep import ALPHAS, SWEPT_WEIGHTS, SweepRow, judge, render_sweep, sweep
 from mcp_memory_service.services import MemoryService
 
@@ -32,10 +31,7 @@ async def sweep_own_corpus(weight: str, values: list[float], category: str | Non
         settings = load_settings({"sqlite_path": Path(folder) / "sweep.db"})
         async with open_backends(settings) as (storage, embedder):
             service = MemoryService(storage, embedder, settings.hybrid.policy(), now=lambda: NOW)
-            drafts = memory_drafts()
-            for start in range(0, len(drafts), STORED_AT_ONCE):
-                await service.store_batch(drafts[start : start + STORED_AT_ONCE])
-                progress("store", min(start + STORED_AT_ONCE, len(drafts)), len(drafts))
+            await store_corpus(service)
             cases = [case for case in answerable(labelled_queries()) if category in {None, case.category}]
             judged = await judge([(service, case.query, case.relevant) for case in cases], progress)
             return await sweep(judged, settings.hybrid.policy(), weight, values, progress)
