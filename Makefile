@@ -56,6 +56,8 @@ lock: $(VENV)/.dev-ready  ## resolve the dependencies again
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
 	  --group build pyproject.toml -o requirements/run.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
+	  --group build --extra qdrant -c requirements/run.lock pyproject.toml -o requirements/qdrant.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
 	  --group build --group dev -c requirements/run.lock pyproject.toml -o requirements/dev.lock
 
 clean:  ## remove the virtual environment and caches

@@ -1,11 +1,12 @@
 """What all tests share: no settings from outside, and the real model loaded once."""
 
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import pytest
 from tests.fakes import WordEmbedder
+from tests.qdrant_target import qdrant_server
 
 from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
 from mcp_memory_service.hybrid_search import indexed_text
@@ -27,6 +28,13 @@ def isolated_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def local_embedder() -> LocalEmbedder:
     """The real model, loaded once for all tests."""
     return LocalEmbedder(threads=2)
+
+
+@pytest.fixture(scope="session")
+def qdrant_url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str, None, None]:
+    """One Qdrant for all tests, each with a collection of its own."""
+    with qdrant_server(tmp_path_factory.mktemp("qdrant")) as url:
+        yield url
 
 
 @pytest.fixture

@@ -3,20 +3,25 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from .config import EmbeddingSettings, Settings
+from .config import EmbeddingSettings, QdrantSettings, Settings
 from .embeddings.base import Embedder
+from .errors import ConfigurationError
 from .hybrid_search import indexed_text
 from .models import DEFAULT_NAMESPACE
 from .services import MemoryService, ServiceLimits
+from .storage.base import WholeStorage
 from .storage.sqlite_vec import SqliteVecStorage
+
+if TYPE_CHECKING:
+    from .storage.qdrant import QdrantOptions, QdrantStorage
 
 
 class Backends(NamedTuple):
     """What a service is made of, for who needs the parts."""
 
-    storage: SqliteVecStorage
+    storage: WholeStorage
     embedder: Embedder
 
 
@@ -28,9 +33,23 @@ async def open_backends(
     async with AsyncExitStack() as opened:
         embedder = wrap(_embedder(settings.embedding))
         opened.push_async_callback(embedder.close)
-        storage = await SqliteVecStorage.open(settings.sqlite_path, embedder.model_id, embedder.dimension, indexed_text)
+        storage = await _storage(settings, embedder)
         opened.push_async_callback(storage.close)
         yield Backends(storage, embedder)
+
+
+@asynccontextmanager
+async def open_existing(settings: Settings) -> AsyncGenerator[WholeStorage, None]:
+    """A store as it is, whatever embedding model it was made with; refused if there is none."""
+    if settings.storage_backend == "qdrant":
+        storage_class, options = _qdrant(settings.qdrant)
+        storage = await storage_class.open_existing(options, indexed_text)
+    else:
+        storage = await SqliteVecStorage.open_existing(settings.sqlite_path, indexed_text)
+    try:
+        yield storage
+    finally:
+        await storage.close()
 
 
 @asynccontextmanager
@@ -57,6 +76,46 @@ async def open_service(settings: Settings, *, warm_up: bool = False) -> AsyncGen
 async def _ended(task: asyncio.Task[None]) -> None:
     task.cancel()
     await asyncio.wait({task})
+
+
+async def _storage(settings: Settings, embedder: Embedder) -> WholeStorage:
+    if settings.storage_backend == "qdrant":
+        storage_class, options = _qdrant(settings.qdrant)
+        return await storage_class.open(options, embedder.model_id, embedder.dimension, indexed_text)
+    return await SqliteVecStorage.open(settings.sqlite_path, embedder.model_id, embedder.dimension, indexed_text)
+
+
+def _qdrant(settings: QdrantSettings) -> "tuple[type[QdrantStorage], QdrantOptions]":
+    """Its client is an extra, and takes a second to import."""
+    try:
+        from .storage.qdrant import CollectionLayout, QdrantOptions, QdrantStorage  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"The Qdrant backend needs {error.name}: install it with `make qdrant`, or pip install"
+            " 'mcp-memory-service[qdrant]'."
+        ) from error
+    layout = CollectionLayout(
+        shards=settings.shards,
+        replication_factor=settings.replication_factor,
+        write_consistency_factor=settings.write_consistency_factor,
+        quantization=settings.quantization,
+        vectors_on_disk=settings.vectors_on_disk,
+    )
+    return QdrantStorage, QdrantOptions(
+        url=settings.url,
+        collection=settings.collection,
+        api_key=settings.api_key.get_secret_value() if settings.api_key else None,
+        ca_file=settings.ca_file,
+        grpc=settings.grpc,
+        grpc_port=settings.grpc_port,
+        timeout_seconds=settings.timeout_seconds,
+        retries=settings.retries,
+        write_ordering=settings.write_ordering,
+        read_consistency=settings.read_consistency,
+        oversampling=settings.oversampling,
+        hnsw_ef=settings.hnsw_ef,
+        layout=layout,
+    )
 
 
 def _embedder(settings: EmbeddingSettings) -> Embedder:

@@ -8,15 +8,18 @@ MemoryServiceError
 ├── StoreRefused              the store must not be opened like this
 │   ├── EmbeddingMismatch     written with another embedding model or dimension
 │   ├── SchemaTooNew          written by a newer version of this program
-│   └── EngineTooOld          the SQLite library has known corruption bugs
+│   └── EngineTooOld          the SQLite library or the Qdrant server is too old to be trusted
 ├── Unavailable               may work again later
 │   ├── EmbedderUnavailable   no embedding can be made now
 │   ├── StorageUnavailable    the store cannot be read or written now
+│   │   ├── BackendUnavailable    the server that holds the memories does not answer
+│   │   └── BatchIncomplete       only a part of a batch is known to be stored
 │   └── SearchUnavailable     no signal could answer the query
 ├── StorageFull               the disk is full; nothing was written
 └── StoreCorrupt              the file is damaged or not a memory store
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 
@@ -84,6 +87,22 @@ class EmbedderUnavailable(Unavailable):
 
 class StorageUnavailable(Unavailable):
     code: ClassVar[str] = "storage_unavailable"
+
+
+class BackendUnavailable(StorageUnavailable):
+    code: ClassVar[str] = "backend_unavailable"
+
+
+class BatchIncomplete(StorageUnavailable):
+    code: ClassVar[str] = "batch_incomplete"
+
+    def __init__(self, stored: Sequence[bool], reason: str) -> None:
+        super().__init__(
+            f"{sum(stored)} of {len(stored)} memories are stored, of the others it is not known: {reason}"
+            " Sending the whole batch again is safe."
+        )
+        self.stored = tuple(stored)
+        """For each memory of the batch, in order, whether it is known to be stored."""
 
 
 class SearchUnavailable(Unavailable):

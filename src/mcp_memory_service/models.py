@@ -78,6 +78,15 @@ class EmbeddedMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryScan:
+    """A part of a whole store, in an order of the store's own."""
+
+    items: tuple[EmbeddedMemory, ...]
+    cursor: str | None
+    """Where the next part begins; None after the last."""
+
+
+@dataclass(frozen=True, slots=True)
 class StoreOutcome:
     """What became of a memory that was sent to be stored."""
 

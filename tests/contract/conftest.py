@@ -4,9 +4,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from tests.qdrant_target import collection_of
 
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.storage.base import MemoryStorage, ServiceStorage
+from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 DIMENSION = 4
@@ -15,19 +17,30 @@ MODEL_ID = "contract-4"
 Opener = Callable[[Path], Awaitable[ServiceStorage]]
 
 
-async def open_sqlite(folder: Path) -> ServiceStorage:
-    return await SqliteVecStorage.open(folder / "store.db", MODEL_ID, DIMENSION, indexed_text)
+@pytest.fixture
+def open_sqlite_vec() -> Opener:
+    async def open_file(folder: Path) -> ServiceStorage:
+        return await SqliteVecStorage.open(folder / "store.db", MODEL_ID, DIMENSION, indexed_text)
+
+    return open_file
 
 
-BACKENDS: dict[str, Opener] = {
-    "sqlite_vec": open_sqlite,
-}
+@pytest.fixture
+def open_qdrant(qdrant_url: str) -> Opener:
+    async def open_collection(folder: Path) -> ServiceStorage:
+        options = QdrantOptions(qdrant_url, collection_of(folder))
+        return await QdrantStorage.open(options, MODEL_ID, DIMENSION, indexed_text)
+
+    return open_collection
 
 
-@pytest.fixture(params=list(BACKENDS.values()), ids=list(BACKENDS))
+BACKENDS = ("sqlite_vec", "qdrant")
+
+
+@pytest.fixture(params=BACKENDS)
 def open_store(request: pytest.FixtureRequest) -> Opener:
     """Opens the store of the backend under test that lives in a folder; again and again if asked."""
-    return request.param
+    return request.getfixturevalue(f"open_{request.param}")
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from ..errors import (
+    BackendUnavailable,
+    BatchIncomplete,
     ConfigurationError,
     EmbedderUnavailable,
     EmbeddingMismatch,
@@ -40,6 +42,8 @@ STATUS_BY_ERROR: dict[type[MemoryServiceError], int] = {
     Unavailable: 503,
     EmbedderUnavailable: 503,
     StorageUnavailable: 503,
+    BackendUnavailable: 503,
+    BatchIncomplete: 503,
     SearchUnavailable: 503,
     StorageFull: 507,
     StoreCorrupt: 500,
@@ -79,9 +83,16 @@ async def _service_error(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, MemoryServiceError)
     status = STATUS_BY_ERROR[type(error)]
     headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if status == HTTPStatus.SERVICE_UNAVAILABLE else None
-    field = error.field if isinstance(error, InvalidInput) else None
-    errors = [{"field": field, "message": error.message}] if field else []
-    return problem(status, error_code(error), error.message, errors, headers)
+    return problem(status, error_code(error), error.message, _errors_by_field(error), headers)
+
+
+def _errors_by_field(error: MemoryServiceError) -> list[dict[str, str]]:
+    if isinstance(error, InvalidInput) and error.field:
+        return [{"field": error.field, "message": error.message}]
+    if isinstance(error, BatchIncomplete):
+        unknown = [number for number, stored in enumerate(error.stored) if not stored]
+        return [{"field": f"memories.{number}", "message": "Not known to be stored."} for number in unknown]
+    return []
 
 
 async def _validation_error(request: Request, error: Exception) -> JSONResponse:

@@ -20,7 +20,7 @@ from .rendering import render_explanation, render_hits, render_memories, render_
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
-SETTING_FLAGS = ("sqlite_path", "storage_backend", "log_level", "hybrid_alpha", "recency_decay")
+SETTING_FLAGS = ("sqlite_path", "storage_backend", "qdrant_url", "log_level", "hybrid_alpha", "recency_decay")
 
 
 def store_memory(content: str, options: dict[str, Any], *, as_json: bool) -> None:

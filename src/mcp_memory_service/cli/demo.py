@@ -46,7 +46,7 @@ def run_demo(*, as_json: bool) -> None:
 
 
 async def _search_in(path: Path) -> RetrieveOut:
-    async with open_service(load_settings({"sqlite_path": path})) as service:
+    async with open_service(load_settings({"storage_backend": "sqlite_vec", "sqlite_path": path})) as service:
         await service.store_batch(
             [MemoryDraft(content=content, tags=tags, memory_type=kind) for content, tags, kind in _MEMORIES]
         )

@@ -1,6 +1,8 @@
 """Errors as exit codes, in one table; 2 is also what click returns for a wrong call."""
 
 from ..errors import (
+    BackendUnavailable,
+    BatchIncomplete,
     ConfigurationError,
     EmbedderUnavailable,
     EmbeddingMismatch,
@@ -38,6 +40,8 @@ CODE_BY_ERROR: dict[type[MemoryServiceError], int] = {
     Unavailable: UNAVAILABLE,
     EmbedderUnavailable: UNAVAILABLE,
     StorageUnavailable: UNAVAILABLE,
+    BackendUnavailable: UNAVAILABLE,
+    BatchIncomplete: UNAVAILABLE,
     SearchUnavailable: UNAVAILABLE,
     StorageFull: UNAVAILABLE,
 }

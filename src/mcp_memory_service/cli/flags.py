@@ -13,7 +13,8 @@ def storage_flags(command: F) -> F:
     """Flags that every command takes."""
     flags = (
         click.option("--sqlite-path", type=click.Path(path_type=Path), help="Database file [MCP_MEMORY_SQLITE_PATH]"),
-        click.option("--storage-backend", help="Where memories are kept [MCP_MEMORY_STORAGE_BACKEND]"),
+        click.option("--storage-backend", help="sqlite_vec or qdrant [MCP_MEMORY_STORAGE_BACKEND]"),
+        click.option("--qdrant-url", help="Address of the Qdrant server [MCP_MEMORY_QDRANT_URL]"),
         click.option("--log-level", help="DEBUG, INFO, WARNING or ERROR [MCP_MEMORY_LOG_LEVEL]"),
     )
     for flag in reversed(flags):

@@ -25,9 +25,7 @@ def serve_http(flags: dict[str, Any]) -> None:
     asyncio.run(_open_once(settings))
     host, port = listener.getsockname()[:2]
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    logger.info(
-        "Serving REST on http://%s and MCP on http://%s/mcp, memories in %s", address, address, settings.sqlite_path
-    )
+    logger.info("Serving REST on http://%s and MCP on http://%s/mcp, memories in %s", address, address, settings.store)
     config = uvicorn.Config(
         create_app(settings),
         log_config=None,

@@ -146,7 +146,7 @@ def _as_memories(dataset: Dataset, collection: str) -> list[Memory]:
 @asynccontextmanager
 async def _temporary_store(settings: Settings, cache: Path | None) -> AsyncGenerator[Backends, None]:
     with tempfile.TemporaryDirectory(prefix="mcp-memory-eval-") as folder:
-        scratch = settings.model_copy(update={"sqlite_path": Path(folder) / "eval.db"})
+        scratch = settings.model_copy(update={"storage_backend": "sqlite_vec", "sqlite_path": Path(folder) / "eval.db"})
         async with open_backends(
             scratch, lambda embedder: CachedEmbedder(embedder, cache) if cache else embedder
         ) as backends:

@@ -12,6 +12,7 @@ from ..models import (
     MemoryFilter,
     MemoryPage,
     MemoryPatch,
+    MemoryScan,
     QueryTerms,
     StoreOutcome,
     StoreStats,
@@ -42,7 +43,8 @@ class MemoryStorage(Protocol):
         ...
 
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
-        """Store all of them in one transaction, with outcomes in the order given."""
+        """Store all of them or, if one is refused, none; outcomes come in the order given. In one transaction where the
+        engine has them; where it has none and fails half-way, BatchIncomplete says which ones are stored."""
         ...
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
@@ -143,3 +145,16 @@ class TuningStorage(Protocol):
 
 class ServiceStorage(MemoryStorage, TuningStorage, Protocol):
     """All that the service asks of a store."""
+
+
+class WholeStorage(ServiceStorage, Protocol):
+    """A store that can also be copied as a whole."""
+
+    async def namespaces(self) -> list[str]:
+        """Those that have memories, in order."""
+        ...
+
+    async def scan(self, cursor: str | None, limit: int) -> MemoryScan:
+        """Up to `limit` memories of any namespace with their vectors, from where an earlier scan ended. What is there
+        all the while comes exactly once; what is stored meanwhile may be left out."""
+        ...

@@ -10,9 +10,11 @@ import numpy as np
 
 from ...models import (
     Candidate,
+    EmbeddedMemory,
     Memory,
     MemoryFilter,
     MemoryPage,
+    MemoryScan,
     QueryTerms,
     StoreStats,
     TagCount,
@@ -182,6 +184,25 @@ def page_of_memories(connection: apsw.Connection, where: MemoryFilter, offset: i
         (*values, limit, offset),
     )
     return MemoryPage(memories=tuple(memory_from_row(row) for row in rows), total=total)
+
+
+def namespaces(connection: apsw.Connection) -> list[str]:
+    return [name for (name,) in connection.execute("SELECT DISTINCT namespace FROM memories ORDER BY namespace")]
+
+
+def scan(connection: apsw.Connection, cursor: str | None, limit: int) -> MemoryScan:
+    """In the order in which they were stored."""
+    rows = connection.execute(
+        f"SELECT m.id, {MEMORY_COLUMNS} FROM memories m WHERE m.id > ? ORDER BY m.id LIMIT ?",  # noqa: S608
+        (int(cursor or 0), limit),
+    ).fetchall()
+    items = tuple(EmbeddedMemory(memory_from_row(row[1:]), _vectors(connection, cast("int", row[0]))) for row in rows)
+    return MemoryScan(items, cursor=str(rows[-1][0]) if len(rows) == limit else None)
+
+
+def _vectors(connection: apsw.Connection, memory_id: int) -> tuple[Vector, ...]:
+    rows = connection.execute("SELECT embedding FROM vectors WHERE memory_id = ? ORDER BY id", (memory_id,))
+    return tuple(np.frombuffer(cast("bytes", embedding), dtype=np.float32) for (embedding,) in rows)
 
 
 def store_stats(connection: apsw.Connection, namespace: str) -> StoreStats:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from ...errors import InvalidVector
+from ...errors import InvalidVector, StoreRefused
 from ...models import (
     Candidate,
     EmbeddedMemory,
@@ -15,6 +15,7 @@ from ...models import (
     MemoryFilter,
     MemoryPage,
     MemoryPatch,
+    MemoryScan,
     QueryTerms,
     StoreOutcome,
     StoreStats,
@@ -35,7 +36,7 @@ from .connection import (
     translated_errors,
 )
 from .rows import find_memory
-from .schema import pin_embedding, pinned_embedding, prepare, require_ours
+from .schema import pin_embedding, pinned_embedding, prepare, require_ours, schema_version
 
 
 class SqliteVecStorage:
@@ -52,6 +53,12 @@ class SqliteVecStorage:
         require_safe_sqlite()
         threads = await asyncio.to_thread(_prepared, path, model_id, dimension, analyze)
         return cls(threads, model_id, analyze)
+
+    @classmethod
+    async def open_existing(cls, path: Path, analyze: TextAnalyzer) -> "SqliteVecStorage":
+        """The store in this file with the model it was made with; StoreRefused if there is none."""
+        model_id, dimension = await asyncio.to_thread(_pinned_in, path)
+        return await cls.open(path, model_id, dimension, analyze)
 
     async def store(self, item: EmbeddedMemory) -> StoreOutcome:
         return (await self.store_batch([item]))[0]
@@ -133,6 +140,12 @@ class SqliteVecStorage:
     async def roll_back_tuning(self, namespace: str) -> Tuning | None:
         return await self._threads.write(lambda connection: tunings.roll_back_tuning(connection, namespace))
 
+    async def namespaces(self) -> list[str]:
+        return await self._threads.read(reads.namespaces)
+
+    async def scan(self, cursor: str | None, limit: int) -> MemoryScan:
+        return await self._threads.read(lambda connection: reads.scan(connection, cursor, limit))
+
     async def ping(self) -> None:
         self._threads.require_same_file()
         await self._threads.read(pinned_embedding)
@@ -154,6 +167,21 @@ class SqliteVecStorage:
                 vectors = [checked_vector(vector, dimension) for vector in vectors]
             checked.append(vectors)
         return checked
+
+
+def _pinned_in(path: Path) -> tuple[str, int | None]:
+    if not path.is_file():
+        raise StoreRefused(f"There is no store at {path}.")
+    with translated_errors():
+        require_ours(path)
+        connection = connect(path, read_only=True)
+        try:
+            model_id, dimension = pinned_embedding(connection) if schema_version(connection) else (None, None)
+        finally:
+            connection.close()
+    if model_id is None:
+        raise StoreRefused(f"There is no store at {path}: the file is empty.")
+    return model_id, dimension
 
 
 def _prepared(path: Path, model_id: str, dimension: int | None, analyze: TextAnalyzer) -> ConnectionThreads:

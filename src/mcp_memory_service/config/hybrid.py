@@ -1,0 +1,90 @@
+"""How the signals are weighed: the settings behind `RankingPolicy`."""
+
+from dataclasses import asdict
+
+from pydantic import Field, model_validator
+
+from ..hybrid_search.fusion import FusionMethod
+from ..hybrid_search.policy import RankingPolicy
+from ..models import TunedWeights
+from .sources import ENV_PREFIX, EnvironmentSettings, from_environment
+
+_RANKING = RankingPolicy()
+
+
+class HybridSearchSettings(EnvironmentSettings):
+    """How the signals are weighed against each other."""
+
+    model_config = from_environment(ENV_PREFIX)
+
+    hybrid_alpha: float | None = Field(
+        default=_RANKING.hybrid_alpha,
+        ge=0.0,
+        le=1.0,
+        description="Weight of the vector signal: 1 = vectors only, 0 = tags only, unset = adaptive to each query"
+        " (with fusion rrf: to the size of the corpus)",
+    )
+    vector_trust: float = Field(
+        default=_RANKING.vector_trust,
+        gt=0.0,
+        le=100.0,
+        description="Multiplies the odds of the vector signal where alpha adapts to the query; above 1 = trust it more",
+    )
+    recency_decay: float = Field(
+        default=_RANKING.recency_decay,
+        ge=0.0,
+        le=100.0,
+        description="Decay of the recency factor per day; 0 turns it off",
+    )
+    recency_floor: float = Field(
+        default=_RANKING.recency_floor,
+        ge=0.0,
+        le=1.0,
+        description="Least recency factor, however old a memory is; 0 = plain exponential decay",
+    )
+    adaptive_threshold_small: int = Field(
+        default=_RANKING.adaptive_threshold_small,
+        ge=0,
+        description="With fusion rrf: below this many memories alpha is 0.5",
+    )
+    adaptive_threshold_large: int = Field(
+        default=_RANKING.adaptive_threshold_large,
+        ge=0,
+        description="With fusion rrf: from this many memories on alpha is 0.8; between the two it is 0.7",
+    )
+    tag_weight: float = Field(
+        default=_RANKING.tag_weight, ge=0.0, le=10.0, description="Weight of the tag signal, times (1 - alpha)"
+    )
+    keyword_weight: float = Field(
+        default=_RANKING.keyword_weight, ge=0.0, le=10.0, description="Weight of the keyword signal, times (1 - alpha)"
+    )
+    neighbour_weight: float = Field(
+        default=_RANKING.neighbour_weight,
+        ge=0.0,
+        le=0.95,
+        description="How far a memory is drawn to the score of the next one of its session, with fusion score; 0 = off",
+    )
+    fusion: FusionMethod = Field(
+        default=_RANKING.fusion, description="score = by scaled scores, rrf = by ranks (Reciprocal Rank Fusion)"
+    )
+    rrf_k: int = Field(default=_RANKING.rrf_k, ge=1, description="Smoothing constant of Reciprocal Rank Fusion")
+    ranking_window: int = Field(
+        default=_RANKING.ranking_window,
+        ge=10,
+        le=100_000,
+        description="How many candidates each signal ranks, and how deep a search can be paged through",
+    )
+
+    @model_validator(mode="after")
+    def _thresholds_are_in_order(self) -> "HybridSearchSettings":
+        if self.adaptive_threshold_small > self.adaptive_threshold_large:
+            raise ValueError(
+                f"{ENV_PREFIX}ADAPTIVE_THRESHOLD_SMALL must not be above {ENV_PREFIX}ADAPTIVE_THRESHOLD_LARGE"
+            )
+        return self
+
+    def policy(self, tuned: TunedWeights | None = None) -> RankingPolicy:
+        """The numbers of the ranking: what was set, else what was tuned, else the defaults."""
+        weights = {} if tuned is None or self.fusion == "rrf" else asdict(tuned)  # fitted to scores, not to ranks
+        fitted = {name: value for name, value in weights.items() if name not in self.model_fields_set}
+        return RankingPolicy(**self.model_dump() | fitted)

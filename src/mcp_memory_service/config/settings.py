@@ -1,0 +1,125 @@
+"""Everything that can be set from outside, and what a server may listen on."""
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import NoDecode
+
+from ..errors import ConfigurationError
+from .embedding import EmbeddingSettings
+from .hybrid import HybridSearchSettings
+from .qdrant import QdrantSettings
+from .sources import ENV_PREFIX, EnvironmentSettings, from_environment
+
+MIN_API_KEY_CHARS = 16
+
+CommaSeparated: TypeAlias = Annotated[tuple[str, ...], NoDecode]
+
+
+class Settings(EnvironmentSettings):
+    """Everything that can be set from outside."""
+
+    model_config = from_environment(ENV_PREFIX)
+
+    storage_backend: Literal["sqlite_vec", "qdrant"] = Field(
+        default="sqlite_vec", description="Where memories are kept: in one file, or on a Qdrant server"
+    )
+    sqlite_path: Path = Field(
+        default=Path("~/.mcp-memory/memories.db"), description="The database file; its folder is made if missing"
+    )
+    http_host: str = Field(default="127.0.0.1", description="Address to serve on; any but loopback needs an API key")
+    http_port: int = Field(default=8000, ge=0, le=65_535, description="Port to serve on; 0 = any free one")
+    api_key: SecretStr | None = Field(
+        default=None,
+        description=f"Clients must send it as a Bearer token; at least {MIN_API_KEY_CHARS} ASCII characters",
+    )
+    allowed_hosts: CommaSeparated = Field(
+        default=(), description="Further Host names to answer to, comma-separated; * = any"
+    )
+    allowed_origins: CommaSeparated = Field(
+        default=(), description="Web origins that may call the service, comma-separated, such as http://localhost:6274"
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="INFO", description="What is logged to stderr"
+    )
+    max_content_chars: int = Field(
+        default=100_000, ge=1, le=1_000_000, description="Longest content of one memory, in characters"
+    )
+    mcp_response_chars: int = Field(
+        default=20_000, ge=1_000, le=1_000_000, description="Longest answer of one MCP tool call, in characters"
+    )
+    mcp_toolsets: CommaSeparated = Field(
+        default=("core", "search"),
+        description="MCP tools to offer, comma-separated: core (store, retrieve, list, get, update, delete, stats),"
+        " search (hybrid_search, semantic_search, keyword_search), feedback (rate_memory)",
+    )
+    secrets_dir: Path | None = Field(
+        default=None,
+        description="A folder with a file for each secret, named as its variable in lower case, such as"
+        " mcp_memory_api_key; from the environment only",
+    )
+    hybrid: HybridSearchSettings = Field(default_factory=HybridSearchSettings)
+    embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    qdrant: QdrantSettings = Field(default_factory=QdrantSettings)
+
+    @property
+    def store(self) -> str:
+        """Where memories are kept, for people to read."""
+        if self.storage_backend == "qdrant":
+            return f"Qdrant collection {self.qdrant.collection} at {self.qdrant.url}"
+        return str(self.sqlite_path)
+
+    @field_validator("sqlite_path")
+    @classmethod
+    def _expand_home(cls, path: Path) -> Path:
+        if str(path) == ":memory:":
+            raise ValueError("must name a file; memories are kept")
+        try:
+            return path.expanduser().absolute()
+        except RuntimeError as error:
+            raise ValueError(f"cannot be found: {error}") from error
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _level_in_any_case(cls, level: object) -> object:
+        return level.upper() if isinstance(level, str) else level
+
+    @field_validator("allowed_hosts", "allowed_origins", "mcp_toolsets", mode="before")
+    @classmethod
+    def _split_at_commas(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("mcp_toolsets")
+    @classmethod
+    def _toolsets_exist(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if not names or set(names) - {"core", "search", "feedback"}:
+            raise ValueError("must name core, search, feedback or several of them")
+        return names
+
+    @field_validator("api_key")
+    @classmethod
+    def _key_is_strong_ascii(cls, key: SecretStr | None) -> SecretStr | None:
+        secret = key.get_secret_value() if key else ""
+        if key and (len(secret) < MIN_API_KEY_CHARS or not secret.isascii() or not secret.isprintable()):
+            raise ValueError(f"must have at least {MIN_API_KEY_CHARS} ASCII characters")
+        return key
+
+
+def require_key_for_open_address(settings: Settings) -> None:
+    """For who is about to listen: other machines may only reach a service that asks for a key."""
+    if settings.api_key is None and not is_loopback(settings.http_host):
+        raise ConfigurationError(
+            f"{ENV_PREFIX}HTTP_HOST={settings.http_host} can be reached by other machines: set {ENV_PREFIX}API_KEY"
+            " (or serve on 127.0.0.1)."
+        )
+
+
+def is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,112 @@
+"""The best of what a search found, and the newest of many equals where it was cut in the middle of them."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from qdrant_client import models
+
+from ...models import Candidate
+from .connection import QdrantConnection
+from .points import CANDIDATE_FIELDS, Payload, candidate_from, payload_of
+
+# So many kinds of equals are looked through; there is mostly one.
+MOST_SHAPES = 8
+# The server counts in single precision: equal memories may differ in the last digits.
+ROUNDING = 1e-5
+
+Score = Callable[[Payload], float]
+
+
+class Scored(NamedTuple):
+    """A candidate with the payload that our own score was made from, and the server's score."""
+
+    candidate: Candidate
+    payload: Payload
+    server_score: float
+
+
+class SparseSearch(NamedTuple):
+    """A search by weighted dimensions, scored anew by `score` from the named fields."""
+
+    vector: models.SparseVector
+    using: str
+    where: models.Filter
+    fields: Sequence[str]
+    score: Score
+    shape_of: Callable[[Payload], models.Filter]
+    """The memories that score like this one, as a filter."""
+
+
+async def leading(connection: QdrantConnection, search: SparseSearch, limit: int) -> list[Scored]:
+    """The first `limit` by our own score, then newest first.
+
+    The server orders by weights in single precision and leaves open which of many equals it sends: more are fetched
+    than asked for, and if the cut falls among equals, the newest of them are fetched too.
+    """
+    fetched = limit + max(50, limit // 2)
+    answer = await connection.call(
+        lambda client: client.query_points(
+            connection.collection,
+            query=search.vector,
+            using=search.using,
+            query_filter=search.where,
+            limit=fetched,
+            with_payload=[*CANDIDATE_FIELDS, *search.fields],
+            consistency=connection.read_consistency,
+        )
+    )
+    ranked = best_first(_scored(payload_of(point), search.score, point.score) for point in answer.points)
+    if len(answer.points) == fetched:
+        equals = _cut_equals(ranked, limit, lowest=answer.points[-1].score)
+        shapes = {shape.model_dump_json(): shape for shape in (search.shape_of(scored.payload) for scored in equals)}
+        ranked = best_first([*ranked, *await _newest(connection, search, shapes.values(), limit)])
+    return ranked[:limit]
+
+
+def best_first(found: Iterable[Scored]) -> list[Scored]:
+    """By score, then newest first, each once; what scores nothing was found by mistake."""
+    by_id = {scored.candidate.content_hash: scored for scored in found if scored.candidate.raw_score > 0}
+    return sorted(by_id.values(), key=_order)
+
+
+def _cut_equals(ranked: Sequence[Scored], limit: int, lowest: float) -> list[Scored]:
+    """Those at the limit that score alike and as low as the last that was sent: more of them may not have been sent."""
+    if not ranked:
+        return []
+    last_score = ranked[: limit + 1][-1].candidate.raw_score
+    return [
+        scored
+        for scored in ranked
+        if scored.candidate.raw_score == last_score and scored.server_score <= lowest + abs(lowest) * ROUNDING
+    ]
+
+
+async def _newest(
+    connection: QdrantConnection, search: SparseSearch, shapes: Iterable[models.Filter], limit: int
+) -> list[Scored]:
+    async def newest(shape: models.Filter) -> list[models.Record]:
+        records, _ = await connection.call(
+            lambda client: client.scroll(
+                connection.collection,
+                scroll_filter=shape,
+                limit=limit,
+                order_by=models.OrderBy(key="created_at", direction=models.Direction.DESC),
+                with_payload=[*CANDIDATE_FIELDS, *search.fields],
+                consistency=connection.read_consistency,
+            )
+        )
+        return records
+
+    found = await asyncio.gather(*(newest(shape) for shape in islice(shapes, MOST_SHAPES)))
+    return [_scored(payload_of(record), search.score, 0.0) for records in found for record in records]
+
+
+def _scored(payload: Payload, score: Score, server_score: float) -> Scored:
+    return Scored(candidate_from(payload, score(payload)), payload, server_score)
+
+
+def _order(scored: Scored) -> tuple[float, int, str]:
+    candidate = scored.candidate
+    return -candidate.raw_score, -candidate.created_at, candidate.content_hash

@@ -1,0 +1,139 @@
+"""Between memories and points: ids, payloads and sparse vectors.
+
+A memory is one point, so that its parts change together: text, tags, the vectors of its windows and its words.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+from uuid import UUID, uuid5
+
+from qdrant_client import models
+
+from ...models import Candidate, IndexedText, Memory, Vector, fold_tag
+from .bm25 import REFERENCE_LENGTH, term_weight
+
+Payload: TypeAlias = Mapping[str, Any]
+
+DENSE, TERMS, TAGS = "dense", "terms", "tags"
+"""The vectors of a point: one for each window of the text, the words with BM25 weights, the tags."""
+
+MEMORY, FEEDBACK, TUNING, TAG_LIST = "memory", "feedback", "tuning", "tag_list"
+"""The kinds of points; all but memories have a payload only, and a `scope` in place of a namespace."""
+
+CANDIDATE_FIELDS = ["content_hash", "created_at", "session", "sequence"]
+
+# Between the words of labels and those of the text, so that no phrase spans both. No word is made of it.
+BOUNDARY = "|"
+# Before a name, so that it is never taken for a word: words do not begin with it.
+NAME_MARK = "="
+
+_ID_SPACE = UUID("5d5a4f0e-6c3b-5e0a-9d55-4d4d53000001")
+
+
+def memory_id(namespace: str, content_hash: str) -> str:
+    """The same memory always is the same point, whoever writes it."""
+    return other_id(MEMORY, namespace, content_hash)
+
+
+def other_id(kind: str, *parts: str) -> str:
+    return str(uuid5(_ID_SPACE, "\0".join((kind, *parts))))
+
+
+def memory_point(
+    memory: Memory, vectors: Sequence[Vector], text: IndexedText, revision: str, birth: str
+) -> models.PointStruct:
+    """`revision` names this state of the memory, `birth` the write that made it."""
+    terms = text_terms(text)
+    tag_keys = [fold_tag(tag) for tag in memory.tags]
+    sparse = {TERMS: _term_vector(terms), TAGS: tag_vector(dict.fromkeys(tag_keys, 1.0))}
+    optional = {
+        "memory_type": memory.memory_type,
+        "source": memory.source,
+        "session": memory.session,
+        "sequence": memory.sequence,
+    }
+    payload = {
+        "kind": MEMORY,
+        "namespace": memory.namespace,
+        "content_hash": memory.content_hash,
+        "content": memory.content,
+        "created_at": memory.created_at,
+        "updated_at": memory.updated_at,
+        "tags": list(memory.tags),
+        "tag_keys": tag_keys,
+        # As text: numbers come back as they went in, and keys of users are never fields of ours.
+        "metadata": json.dumps(memory.metadata, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
+        "terms": " ".join(terms),
+        "length": length_of(terms),
+        "windows": len(vectors),
+        "revision": revision,
+        "birth": birth,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+    named: dict[str, models.Vector] = {DENSE: [vector.tolist() for vector in vectors]}
+    named |= {name: vector for name, vector in sparse.items() if vector.indices}
+    return models.PointStruct(id=memory_id(memory.namespace, memory.content_hash), vector=named, payload=payload)
+
+
+def memory_from(payload: Payload) -> Memory:
+    return Memory(
+        content=payload["content"],
+        content_hash=payload["content_hash"],
+        created_at=payload["created_at"],
+        updated_at=payload["updated_at"],
+        tags=tuple(payload["tags"]),
+        memory_type=payload.get("memory_type"),
+        metadata=json.loads(payload["metadata"]),
+        namespace=payload["namespace"],
+        source=payload.get("source"),
+        session=payload.get("session"),
+        sequence=payload.get("sequence"),
+    )
+
+
+def candidate_from(payload: Payload, raw_score: float) -> Candidate:
+    return Candidate(
+        payload["content_hash"], payload["created_at"], raw_score, payload.get("session"), payload.get("sequence")
+    )
+
+
+def payload_of(point: models.ScoredPoint | models.Record) -> Payload:
+    assert point.payload is not None, "every request of ours asks for payload"
+    return point.payload
+
+
+def text_terms(text: IndexedText) -> list[str]:
+    """The words of a memory in order: those of labels, those of the text, and its names, marked."""
+    names = (NAME_MARK + name for name in text.names.split())
+    return [*text.labels.split(), BOUNDARY, *text.words.split(), BOUNDARY, *names]
+
+
+def length_of(terms: Sequence[str]) -> int:
+    return sum(term != BOUNDARY for term in terms)
+
+
+def term_query(terms: Sequence[str]) -> models.SparseVector:
+    return _sparse(dict.fromkeys(terms, 1.0))
+
+
+def tag_vector(weights: Mapping[str, float]) -> models.SparseVector:
+    return _sparse(weights)
+
+
+def _term_vector(terms: Sequence[str]) -> models.SparseVector:
+    """The server multiplies by the rarity of each word, which changes; what is stored here does not."""
+    counts = Counter(term for term in terms if term != BOUNDARY)
+    length = counts.total()
+    return _sparse({term: term_weight(count, length, REFERENCE_LENGTH) for term, count in counts.items()})
+
+
+def _sparse(values: Mapping[str, float]) -> models.SparseVector:
+    """Texts as numbers of 32 bits. Two may fall on one: results are checked against the words themselves."""
+    by_index: dict[int, float] = {}
+    for text, value in values.items():
+        index = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest())
+        by_index[index] = by_index.get(index, 0.0) + value
+    return models.SparseVector(indices=list(by_index), values=list(by_index.values()))

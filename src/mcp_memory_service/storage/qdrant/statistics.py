@@ -1,0 +1,80 @@
+"""How much text the store holds and how many memories have a word: what BM25 needs to know, kept for a short while."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from qdrant_client import models
+
+from .bm25 import Corpus
+from .connection import QdrantConnection
+from .filters import every_memory
+
+CORPUS_SECONDS = 60.0
+COUNT_SECONDS = 5.0
+
+# Sizes and lengths are read as facets: so many different ones are more than there can be.
+MOST_DIFFERENT = 200_000
+
+# The corpus is measured anew when so much of it has changed; less moves no score by more than about as much.
+NOTICEABLE_CHANGE = 0.01
+
+
+class TextStatistics:
+    """What others write is noticed within a minute, our own writes at once as far as they matter."""
+
+    def __init__(self, connection: QdrantConnection) -> None:
+        self._connection = connection
+        self._corpus: Corpus | None = None
+        self._corpus_expires = 0.0
+        self._writes = 0
+        self._counts: dict[str, int] = {}
+        self._counts_expire = 0.0
+
+    def note_writes(self, memories: int) -> None:
+        self._writes += memories
+        self._counts.clear()
+
+    async def corpus(self) -> Corpus:
+        """All memories of all namespaces, and their words together."""
+        known = self._corpus
+        if (
+            known is None
+            or time.monotonic() > self._corpus_expires
+            or self._writes > known.memories * NOTICEABLE_CHANGE
+        ):
+            self._writes = 0
+            known = await self._measured()
+            self._corpus, self._corpus_expires = known, time.monotonic() + CORPUS_SECONDS
+        return known
+
+    async def having_each(self, conditions: Sequence[models.Condition]) -> list[int]:
+        """How many memories of the store pass each condition; remembered for a few seconds."""
+        now = time.monotonic()
+        if now > self._counts_expire:
+            self._counts.clear()
+            self._counts_expire = now + COUNT_SECONDS
+        return list(await asyncio.gather(*(self._having(condition) for condition in conditions)))
+
+    async def _having(self, condition: models.Condition) -> int:
+        name = condition.model_dump_json()
+        if name not in self._counts:
+            found = await self._connection.call(
+                lambda client: client.count(self._connection.collection, every_memory(condition), exact=True)
+            )
+            self._counts[name] = found.count
+        return self._counts[name]
+
+    async def _measured(self) -> Corpus:
+        lengths = await facet(self._connection, "length", every_memory())
+        return Corpus(
+            memories=sum(lengths.values()), words=sum(int(length) * count for length, count in lengths.items())
+        )
+
+
+async def facet(connection: QdrantConnection, field: str, where: models.Filter) -> dict[str | int | bool, int]:
+    """Every value of a field with the number of points that have it."""
+    found = await connection.call(
+        lambda client: client.facet(connection.collection, field, facet_filter=where, limit=MOST_DIFFERENT, exact=True)
+    )
+    return {hit.value: hit.count for hit in found.hits}

@@ -1,0 +1,167 @@
+"""`QdrantStorage`: the storage port on one collection."""
+
+from collections.abc import Mapping, Sequence
+
+from ...errors import InvalidVector, StoreRefused
+from ...models import (
+    Candidate,
+    EmbeddedMemory,
+    Feedback,
+    Memory,
+    MemoryFilter,
+    MemoryPage,
+    MemoryPatch,
+    MemoryScan,
+    QueryTerms,
+    StoreOutcome,
+    StoreStats,
+    TagCount,
+    Tuning,
+    Vector,
+    VectorSample,
+)
+from ..base import TextAnalyzer
+from ..vector_check import checked_vector
+from . import learning, reads
+from .collection import Pinned, open_collection, pinned_embedding
+from .connection import QdrantConnection
+from .filters import passing
+from .options import QdrantOptions
+from .sampling import VectorSamples
+from .statistics import TextStatistics
+from .tag_search import tagged
+from .text_search import matching, word_rarities
+from .writes import Writer
+
+
+class QdrantStorage:
+    """Open with `await QdrantStorage.open(...)`; any number of services may share the collection."""
+
+    def __init__(self, connection: QdrantConnection, pinned: Pinned, analyze: TextAnalyzer) -> None:
+        self._connection = connection
+        self._pinned = pinned
+        self._writer = Writer(connection, analyze)
+        self._statistics = TextStatistics(connection)
+        self._samples = VectorSamples(connection)
+
+    @classmethod
+    async def open(
+        cls, options: QdrantOptions, model_id: str, dimension: int | None, analyze: TextAnalyzer
+    ) -> "QdrantStorage":
+        """Make or complete the collection, and check that its vectors are of this model."""
+        connection = QdrantConnection(options)
+        try:
+            pinned = await open_collection(connection, model_id, dimension)
+        except BaseException:
+            await connection.close()
+            raise
+        return cls(connection, pinned, analyze)
+
+    @classmethod
+    async def open_existing(cls, options: QdrantOptions, analyze: TextAnalyzer) -> "QdrantStorage":
+        """The store in this collection with the model it was made with; StoreRefused if there is none."""
+        connection = QdrantConnection(options)
+        try:
+            pinned = await pinned_embedding(connection)
+        finally:
+            await connection.close()
+        if pinned is None:
+            raise StoreRefused(f"There is no Qdrant collection {options.collection!r} at {options.url}.")
+        return await cls.open(options, pinned.model_id, pinned.dimension, analyze)
+
+    async def store(self, item: EmbeddedMemory) -> StoreOutcome:
+        return (await self.store_batch([item]))[0]
+
+    async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
+        checked = [EmbeddedMemory(item.memory, self._checked(item.vectors)) for item in items]
+        try:
+            return await self._writer.store(checked)
+        finally:
+            self._statistics.note_writes(len(items))
+
+    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
+        vector = checked_vector(query_vector, self._pinned.dimension)
+        return await reads.nearest(self._connection, vector, limit, where)
+
+    async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
+        return await tagged(self._connection, weights, limit, where)
+
+    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
+        return await matching(self._connection, self._statistics, terms, limit, where)
+
+    async def word_rarities(self, words: Sequence[str]) -> dict[str, float]:
+        return await word_rarities(self._statistics, words)
+
+    async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
+        return await reads.adjacent(self._connection, content_hashes, limit, where)
+
+    async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
+        return await self._samples.of(namespace, limit)
+
+    async def get_all_tags(self, namespace: str) -> list[TagCount]:
+        return await reads.all_tags(self._connection, namespace)
+
+    async def tags_version(self, namespace: str) -> int:
+        return await reads.tags_version(self._connection, namespace)
+
+    async def count_all_memories(self, namespace: str) -> int:
+        return await reads.count_memories(self._connection, passing(MemoryFilter(namespace)))
+
+    async def get(self, namespace: str, content_hash: str) -> Memory | None:
+        found = await self.get_many(namespace, [content_hash])
+        return found[0] if found else None
+
+    async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
+        return await reads.get_many(self._connection, namespace, content_hashes)
+
+    async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
+        return await reads.page_of_memories(self._connection, where, offset, limit)
+
+    async def update(self, namespace: str, content_hash: str, patch: MemoryPatch, now: int) -> Memory | None:
+        try:
+            return await self._writer.patch(namespace, content_hash, patch, now)
+        finally:
+            self._statistics.note_writes(1)
+
+    async def delete(self, namespace: str, content_hash: str) -> bool:
+        try:
+            return await self._writer.delete(namespace, content_hash)
+        finally:
+            self._statistics.note_writes(1)
+
+    async def stats(self, namespace: str) -> StoreStats:
+        return await reads.store_stats(self._connection, namespace, self._pinned)
+
+    async def add_feedback(self, namespace: str, feedback: Feedback) -> bool:
+        return await learning.add_feedback(self._connection, namespace, feedback)
+
+    async def list_feedback(self, namespace: str) -> list[Feedback]:
+        return await learning.all_feedback(self._connection, namespace)
+
+    async def save_tuning(self, namespace: str, tuning: Tuning) -> Tuning:
+        return await learning.save_tuning(self._connection, namespace, tuning)
+
+    async def current_tuning(self, namespace: str) -> Tuning | None:
+        return await learning.current_tuning(self._connection, namespace)
+
+    async def roll_back_tuning(self, namespace: str) -> Tuning | None:
+        return await learning.roll_back_tuning(self._connection, namespace)
+
+    async def namespaces(self) -> list[str]:
+        return await reads.namespaces(self._connection)
+
+    async def scan(self, cursor: str | None, limit: int) -> MemoryScan:
+        return await reads.scan(self._connection, cursor, limit)
+
+    async def ping(self) -> None:
+        """The collection is asked for, not only the server: it may have been dropped."""
+        if await pinned_embedding(self._connection) != self._pinned:
+            raise StoreRefused("The Qdrant collection was dropped or replaced; restart the service.")
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+    def _checked(self, vectors: Sequence[Vector]) -> tuple[Vector, ...]:
+        if not vectors:
+            raise InvalidVector("A memory cannot be stored without an embedding.")
+        return tuple(checked_vector(vector, self._pinned.dimension) for vector in vectors)

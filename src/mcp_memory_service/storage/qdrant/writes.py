@@ -1,0 +1,258 @@
+"""The changes. Qdrant has no transactions: a write names the state that it replaces, and looks whether it took effect.
+
+A new memory is only inserted, never written over another; a changed one only replaces the revision that was read. If
+somebody else was faster, the write does nothing, and is made anew from what is there now. So no writer loses what
+another one added, and a request whose answer was lost can be sent again.
+"""
+
+import asyncio
+import random
+import secrets
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+from uuid import uuid4
+
+from qdrant_client import models
+
+from ...errors import BackendUnavailable, BatchIncomplete, StorageFull, StorageUnavailable
+from ...models import EmbeddedMemory, Memory, MemoryPatch, StoreOutcome, Vector
+from ..base import TextAnalyzer
+from ..merging import apply_patch, unite, unite_tags
+from .connection import QdrantConnection
+from .filters import equals
+from .points import FEEDBACK, TAG_LIST, Payload, memory_from, memory_id, memory_point, other_id, payload_of
+from .reads import retrieved, vectors_of
+
+# One request holds at most so many memories and about so many bytes; Qdrant refuses more than 32 MB.
+CHUNK_MEMORIES = 100
+CHUNK_BYTES = 4_000_000
+BYTES_PER_NUMBER = 12
+
+# Each round one of the writers of a memory succeeds: so many at once is more than there will be.
+MOST_ROUNDS = 100
+LONGEST_PAUSE_SECONDS = 0.05
+
+
+# What becomes of each memory of a batch, by point and by its number in the batch: equal ones share a point.
+Planned: TypeAlias = dict[str, dict[int, StoreOutcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A memory as it was read, with the names of its state and of the write that made it."""
+
+    memory: Memory
+    revision: str
+    birth: str
+
+    @classmethod
+    def of(cls, payload: Payload) -> "Stored":
+        return cls(memory_from(payload), payload["revision"], payload["birth"])
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a memory shall become."""
+
+    seen: Stored | None
+    memory: Memory
+    vectors: Sequence[Vector]
+
+    @property
+    def point_id(self) -> str:
+        return memory_id(self.memory.namespace, self.memory.content_hash)
+
+    @property
+    def changes_tags(self) -> bool:
+        return self.memory.tags != (self.seen.memory.tags if self.seen else ())
+
+    @property
+    def rough_bytes(self) -> int:
+        """As JSON: the text twice (as it is and as words), and each number of a vector."""
+        return 2 * len(self.memory.content.encode()) + sum(vector.size for vector in self.vectors) * BYTES_PER_NUMBER
+
+
+class Writer:
+    def __init__(self, connection: QdrantConnection, analyze: TextAnalyzer) -> None:
+        self._connection = connection
+        self._analyze = analyze
+
+    async def store(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
+        birth = uuid4().hex
+        outcomes: dict[int, StoreOutcome] = {}
+        try:
+            async for _ in _rounds():
+                open_items = {number: item for number, item in enumerate(items) if number not in outcomes}
+                planned, changes = _plan(open_items, await self._existing(list(open_items.values())), birth)
+                _settle(outcomes, planned, planned.keys() - {change.point_id for change in changes})
+                for chunk in _chunks(changes):
+                    not_taken = await self._write(chunk, birth)
+                    # What is settled stays known, whatever happens to the next chunk.
+                    _settle(outcomes, planned, {change.point_id for change in chunk} - not_taken)
+                if len(outcomes) == len(items):
+                    break
+        except (StorageUnavailable, StorageFull) as error:
+            if not outcomes:
+                raise
+            raise BatchIncomplete([number in outcomes for number in range(len(items))], error.message) from error
+        return [outcomes[number] for number in range(len(items))]
+
+    async def patch(self, namespace: str, content_hash: str, patch: MemoryPatch, now: int) -> Memory | None:
+        async for _ in _rounds():
+            records = await retrieved(self._connection, namespace, [content_hash], True, vectors=True)
+            if not records:
+                return None
+            seen = Stored.of(payload_of(records[0]))
+            patched = apply_patch(seen.memory, patch, now)
+            if patched is seen.memory:
+                return patched
+            if not await self._write([Change(seen, patched, vectors_of(records[0]))], seen.birth):
+                return patched
+        raise AssertionError("the rounds end with an error")
+
+    async def delete(self, namespace: str, content_hash: str) -> bool:
+        point_id = memory_id(namespace, content_hash)
+        records = await retrieved(self._connection, namespace, [content_hash], ["tags"])
+        if not records:
+            return False
+        about_it = models.Filter(must=[equals("kind", FEEDBACK), equals("memory_id", point_id)])
+        operations: list[models.UpdateOperation] = [
+            models.DeleteOperation(delete=models.PointIdsList(points=[point_id])),
+            models.DeleteOperation(delete=models.FilterSelector(filter=about_it)),
+        ]
+        if payload_of(records[0])["tags"]:
+            operations.append(_new_tag_list(namespace))
+        await self._send(operations)
+        return True
+
+    async def _existing(self, items: Sequence[EmbeddedMemory]) -> dict[str, Stored]:
+        by_namespace: dict[str, list[str]] = {}
+        for item in items:
+            by_namespace.setdefault(item.memory.namespace, []).append(item.memory.content_hash)
+        found = await asyncio.gather(
+            *(retrieved(self._connection, namespace, hashes, True) for namespace, hashes in by_namespace.items())
+        )
+        return {str(record.id): Stored.of(payload_of(record)) for records in found for record in records}
+
+    async def _write(self, changes: Sequence[Change], birth: str) -> set[str]:
+        """Write what still is as it was seen; returns the ids of those that were not."""
+        revision = uuid4().hex
+        new = [change for change in changes if change.seen is None]
+        known = [change for change in changes if change.seen is not None]
+        operations: list[models.UpdateOperation] = []
+        if new:
+            points = [self._point(change, revision, birth) for change in new]
+            operations.append(_upsert(points, models.UpdateMode.INSERT_ONLY))
+        if known:
+            points = [self._point(change, revision, birth) for change in known]
+            operations.append(_upsert(points, models.UpdateMode.UPDATE_ONLY, _as_seen(known)))
+        # After the memories, so that who sees the new version sees the new tags.
+        namespaces = {change.memory.namespace for change in changes if change.changes_tags}
+        operations += [_new_tag_list(namespace) for namespace in sorted(namespaces)]
+        await self._send(operations)
+        return await self._not_taken(changes, revision)
+
+    async def _not_taken(self, changes: Sequence[Change], revision: str) -> set[str]:
+        ids = [change.point_id for change in changes]
+        records = await self._connection.call(
+            lambda client: client.retrieve(
+                self._connection.collection,
+                ids,
+                with_payload=["revision"],
+                consistency=self._connection.read_consistency,
+            )
+        )
+        taken = {str(record.id) for record in records if payload_of(record)["revision"] == revision}
+        return set(ids) - taken
+
+    def _point(self, change: Change, revision: str, birth: str) -> models.PointStruct:
+        memory = change.memory
+        text = self._analyze(memory.content, memory.tags)
+        return memory_point(memory, change.vectors, text, revision, change.seen.birth if change.seen else birth)
+
+    async def _send(self, operations: Sequence[models.UpdateOperation]) -> None:
+        results = await self._connection.call(
+            lambda client: client.batch_update_points(
+                self._connection.collection, operations, wait=True, ordering=self._connection.write_ordering
+            )
+        )
+        if any(result.status != models.UpdateStatus.COMPLETED for result in results):
+            raise BackendUnavailable("Qdrant took a change but has not carried it out yet; try again.")
+
+
+async def _rounds() -> AsyncGenerator[int, None]:
+    """Attempts at a write that others may be faster with, a moment apart."""
+    for number in range(MOST_ROUNDS):
+        if number:
+            await asyncio.sleep(random.uniform(0, LONGEST_PAUSE_SECONDS))
+        yield number
+    raise StorageUnavailable("Too many writers change the same memory; try again.")
+
+
+def _plan(
+    items: Mapping[int, EmbeddedMemory], existing: Mapping[str, Stored], birth: str
+) -> tuple[Planned, list[Change]]:
+    """What becomes of each item, by point, and what has to be written for it. Bad input raises before anything is."""
+    planned: Planned = {}
+    changes: dict[str, Change] = {}
+    for number, item in items.items():
+        point_id = memory_id(item.memory.namespace, item.memory.content_hash)
+        seen = existing.get(point_id)
+        current = changes[point_id].memory if point_id in changes else seen.memory if seen else None
+        if current is None:
+            memory = replace(item.memory, tags=unite_tags(item.memory.tags))
+        else:
+            memory = unite(current, item.memory)
+        # Ours was inserted in an earlier round, and somebody has added to it since.
+        created = current is None or (point_id not in planned and seen is not None and seen.birth == birth)
+        planned.setdefault(point_id, {})[number] = StoreOutcome(memory, created)
+        if memory is not current:
+            changes[point_id] = Change(seen, memory, item.vectors)
+    return planned, list(changes.values())
+
+
+def _settle(
+    outcomes: dict[int, StoreOutcome], planned: Mapping[str, Mapping[int, StoreOutcome]], ids: set[str]
+) -> None:
+    for point_id in ids:
+        outcomes.update(planned[point_id])
+
+
+def _chunks(changes: Sequence[Change]) -> Iterator[list[Change]]:
+    chunk: list[Change] = []
+    size = 0
+    for change in changes:
+        if chunk and (len(chunk) >= CHUNK_MEMORIES or size + change.rough_bytes > CHUNK_BYTES):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(change)
+        size += change.rough_bytes
+    if chunk:
+        yield chunk
+
+
+def _as_seen(changes: Sequence[Change]) -> models.Filter:
+    """Matches each point only in the revision that was read; a revision belongs to one write, an id to one point."""
+    return models.Filter(
+        should=[
+            models.Filter(
+                must=[models.HasIdCondition(has_id=[change.point_id]), equals("revision", change.seen.revision)]
+            )
+            for change in changes
+            if change.seen is not None
+        ]
+    )
+
+
+def _upsert(
+    points: list[models.PointStruct], mode: models.UpdateMode, condition: models.Filter | None = None
+) -> models.UpsertOperation:
+    return models.UpsertOperation(upsert=models.PointsList(points=points, update_mode=mode, update_filter=condition))
+
+
+def _new_tag_list(namespace: str) -> models.UpsertOperation:
+    """Tells every process that the tags of a namespace may have changed: a number that is never used twice."""
+    payload = {"kind": TAG_LIST, "scope": namespace, "version": secrets.randbits(53)}
+    point = models.PointStruct(id=other_id(TAG_LIST, namespace), vector={}, payload=payload)
+    return models.UpsertOperation(upsert=models.PointsList(points=[point]))
