@@ -29,7 +29,23 @@ class Corpus:
 
 def log_odds(memories: int, having: int) -> float:
     """The inverse document frequency of BM25, which is negative for what more than half of the memories have."""
-    return math.log((memories - having + 0.5) / (having + 0.5))
+    return math.log(_odds(memories, having))
+
+
+def rarity(memories: int, having: int) -> float:
+    """The same as FTS5 uses it, never 0."""
+    found = log_odds(memories, having)
+    return found if found > 0 else LEAST_RARITY
+
+
+def server_rarity(memories: int, having: int) -> float:
+    """What Qdrant multiplies the weight of a word by (its modifier `idf`): the same, kept above 0 in another way."""
+    return math.log1p(_odds(memories, having))
+
+
+def _odds(memories: int, having: int) -> float:
+    """The memories may have been counted before the last of those that have the word were written."""
+    return (max(memories, having) - having + 0.5) / (having + 0.5)
 
 
 def term_weight(count: int, length: int, average_length: float) -> float:

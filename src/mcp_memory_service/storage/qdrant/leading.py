@@ -1,8 +1,6 @@
 """The best of what a search found, and the newest of many equals where it was cut in the middle of them."""
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from qdrant_client import models
@@ -11,8 +9,6 @@ from ...models import Candidate
 from .connection import QdrantConnection
 from .points import CANDIDATE_FIELDS, Payload, candidate_from, payload_of
 
-# So many kinds of equals are looked through; there is mostly one.
-MOST_SHAPES = 8
 # The server counts in single precision: equal memories may differ in the last digits.
 ROUNDING = 1e-5
 
@@ -35,8 +31,8 @@ class SparseSearch(NamedTuple):
     where: models.Filter
     fields: Sequence[str]
     score: Score
-    shape_of: Callable[[Payload], models.Filter]
-    """The memories that score like this one, as a filter."""
+    alike: Callable[[Sequence[Scored]], models.Filter]
+    """All memories that score like these, which score alike, as a filter."""
 
 
 async def leading(connection: QdrantConnection, search: SparseSearch, limit: int) -> list[Scored]:
@@ -60,8 +56,8 @@ async def leading(connection: QdrantConnection, search: SparseSearch, limit: int
     ranked = best_first(_scored(payload_of(point), search.score, point.score) for point in answer.points)
     if len(answer.points) == fetched:
         equals = _cut_equals(ranked, limit, lowest=answer.points[-1].score)
-        shapes = {shape.model_dump_json(): shape for shape in (search.shape_of(scored.payload) for scored in equals)}
-        ranked = best_first([*ranked, *await _newest(connection, search, shapes.values(), limit)])
+        if equals:
+            ranked = best_first([*ranked, *await _newest(connection, search, search.alike(equals), limit)])
     return ranked[:limit]
 
 
@@ -83,24 +79,18 @@ def _cut_equals(ranked: Sequence[Scored], limit: int, lowest: float) -> list[Sco
     ]
 
 
-async def _newest(
-    connection: QdrantConnection, search: SparseSearch, shapes: Iterable[models.Filter], limit: int
-) -> list[Scored]:
-    async def newest(shape: models.Filter) -> list[models.Record]:
-        records, _ = await connection.call(
-            lambda client: client.scroll(
-                connection.collection,
-                scroll_filter=shape,
-                limit=limit,
-                order_by=models.OrderBy(key="created_at", direction=models.Direction.DESC),
-                with_payload=[*CANDIDATE_FIELDS, *search.fields],
-                consistency=connection.read_consistency,
-            )
+async def _newest(connection: QdrantConnection, search: SparseSearch, alike: models.Filter, limit: int) -> list[Scored]:
+    records, _ = await connection.call(
+        lambda client: client.scroll(
+            connection.collection,
+            scroll_filter=alike,
+            limit=limit,
+            order_by=models.OrderBy(key="created_at", direction=models.Direction.DESC),
+            with_payload=[*CANDIDATE_FIELDS, *search.fields],
+            consistency=connection.read_consistency,
         )
-        return records
-
-    found = await asyncio.gather(*(newest(shape) for shape in islice(shapes, MOST_SHAPES)))
-    return [_scored(payload_of(record), search.score, 0.0) for records in found for record in records]
+    )
+    return [_scored(payload_of(record), search.score, 0.0) for record in records]
 
 
 def _scored(payload: Payload, score: Score, server_score: float) -> Scored:

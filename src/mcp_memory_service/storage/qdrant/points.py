@@ -48,7 +48,7 @@ def memory_point(
     """`revision` names this state of the memory, `birth` the write that made it."""
     terms = text_terms(text)
     tag_keys = [fold_tag(tag) for tag in memory.tags]
-    sparse = {TERMS: _term_vector(terms), TAGS: tag_vector(dict.fromkeys(tag_keys, 1.0))}
+    sparse = {TERMS: _term_vector(terms), TAGS: sparse_vector(dict.fromkeys(tag_keys, 1.0))}
     optional = {
         "memory_type": memory.memory_type,
         "source": memory.source,
@@ -115,22 +115,14 @@ def length_of(terms: Sequence[str]) -> int:
     return sum(term != BOUNDARY for term in terms)
 
 
-def term_query(terms: Sequence[str]) -> models.SparseVector:
-    return _sparse(dict.fromkeys(terms, 1.0))
-
-
-def tag_vector(weights: Mapping[str, float]) -> models.SparseVector:
-    return _sparse(weights)
-
-
 def _term_vector(terms: Sequence[str]) -> models.SparseVector:
     """The server multiplies by the rarity of each word, which changes; what is stored here does not."""
     counts = Counter(term for term in terms if term != BOUNDARY)
     length = counts.total()
-    return _sparse({term: term_weight(count, length, REFERENCE_LENGTH) for term, count in counts.items()})
+    return sparse_vector({term: term_weight(count, length, REFERENCE_LENGTH) for term, count in counts.items()})
 
 
-def _sparse(values: Mapping[str, float]) -> models.SparseVector:
+def sparse_vector(values: Mapping[str, float]) -> models.SparseVector:
     """Texts as numbers of 32 bits. Two may fall on one: results are checked against the words themselves."""
     by_index: dict[int, float] = {}
     for text, value in values.items():

@@ -33,13 +33,11 @@ from .points import (
     other_id,
     payload_of,
 )
-from .statistics import facet
+from .statistics import count, facet
 
 T = TypeVar("T")
 
 PAGE = 500
-# Up to here memories are counted one by one; above, the indexes' own figure is exact enough and costs nothing.
-COUNTED_EXACTLY = 10_000
 
 
 async def nearest(
@@ -108,10 +106,10 @@ def vectors_of(record: models.Record) -> tuple[Vector, ...]:
 async def all_tags(connection: QdrantConnection, namespace: str) -> list[TagCount]:
     """Every tag in the spelling that most memories have; of equally many, the one with fewer capitals."""
     spellings: dict[str, list[tuple[int, str]]] = {}
-    for spelling, count in (await facet(connection, "tags", passing(MemoryFilter(namespace)))).items():
-        spellings.setdefault(fold_tag(str(spelling)), []).append((count, str(spelling)))
+    for spelling, having in (await facet(connection, "tags", passing(MemoryFilter(namespace)))).items():
+        spellings.setdefault(fold_tag(str(spelling)), []).append((having, str(spelling)))
     counted = {
-        folded: TagCount(tag=max(found)[1], memories=sum(count for count, _ in found))
+        folded: TagCount(tag=max(found)[1], memories=sum(having for having, _ in found))
         for folded, found in spellings.items()
     }
     return [counted[folded] for folded in sorted(counted, key=lambda tag: (-counted[tag].memories, tag))]
@@ -129,17 +127,6 @@ async def tags_version(connection: QdrantConnection, namespace: str) -> int:
     return int(payload_of(records[0])["version"]) if records else 0
 
 
-async def count_memories(connection: QdrantConnection, where: models.Filter, *, exact: bool = False) -> int:
-    """Exact up to some thousand, or if asked for: a large store is not read through for each search."""
-    for exactly in (exact, True):
-        counted = await connection.call(
-            lambda client, exactly=exactly: client.count(connection.collection, where, exact=exactly)
-        )
-        if exactly or counted.count > COUNTED_EXACTLY:
-            return counted.count
-    raise AssertionError("the second count is exact")
-
-
 async def get_many(connection: QdrantConnection, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
     records = await retrieved(connection, namespace, content_hashes, True)
     found = {memory.content_hash: memory for memory in (memory_from(payload_of(record)) for record in records)}
@@ -149,9 +136,7 @@ async def get_many(connection: QdrantConnection, namespace: str, content_hashes:
 async def page_of_memories(connection: QdrantConnection, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
     """Qdrant orders by time alone: where a page begins or ends among memories of one moment, all of these are read and
     put in the order of their ids."""
-    total, moments = await asyncio.gather(
-        count_memories(connection, passing(where), exact=True), _moments(connection, where, offset, limit)
-    )
+    total, moments = await asyncio.gather(count(connection, passing(where)), _moments(connection, where, offset, limit))
     if not moments:
         return MemoryPage(memories=(), total=total)
     newest, oldest = moments[0], moments[-1]
@@ -181,7 +166,7 @@ async def _moments(connection: QdrantConnection, where: MemoryFilter, offset: in
 
 async def _count_later(connection: QdrantConnection, where: MemoryFilter, moment: int) -> int:
     later = models.FieldCondition(key="created_at", range=models.Range(gt=moment))
-    return await count_memories(connection, passing(where, later), exact=True)
+    return await count(connection, passing(where, later))
 
 
 async def _between(connection: QdrantConnection, where: MemoryFilter, oldest: int, newest: int) -> list[Candidate]:
@@ -206,17 +191,17 @@ async def scan(connection: QdrantConnection, cursor: str | None, limit: int) -> 
 async def store_stats(connection: QdrantConnection, namespace: str, pinned: Pinned) -> StoreStats:
     where = passing(MemoryFilter(namespace))
     memories, tags, types, windows, oldest, newest = await asyncio.gather(
-        count_memories(connection, where, exact=True),
+        count(connection, where),
         all_tags(connection, namespace),
         facet(connection, "memory_type", where),
         facet(connection, "windows", where),
         _extreme_moment(connection, where, models.Direction.ASC),
         _extreme_moment(connection, where, models.Direction.DESC),
     )
-    by_type = {str(name): count for name, count in types.items()}
+    by_type = {str(name): having for name, having in types.items()}
     if untyped := memories - sum(by_type.values()):
         by_type[""] = untyped
-    vectors = sum(int(count) * having for count, having in windows.items())
+    vectors = sum(int(number) * having for number, having in windows.items())
     return StoreStats(
         backend="qdrant",
         memories=memories,

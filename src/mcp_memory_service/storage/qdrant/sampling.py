@@ -2,10 +2,10 @@
 
 import time
 
-from ...models import MemoryFilter, VectorSample
+from ...models import VectorSample
 from .connection import QdrantConnection
-from .filters import passing
-from .reads import count_memories, sample_vectors
+from .reads import sample_vectors
+from .statistics import CorpusSizes
 
 KEPT_SECONDS = 600.0
 # A sample tells the mean and the deviation of similarities, which so small a change of the corpus hardly moves.
@@ -13,13 +13,14 @@ NOTICEABLE_CHANGE = 0.1
 
 
 class VectorSamples:
-    def __init__(self, connection: QdrantConnection) -> None:
+    def __init__(self, connection: QdrantConnection, sizes: CorpusSizes) -> None:
         self._connection = connection
+        self._sizes = sizes
         self._kept: dict[tuple[str, int], tuple[VectorSample, int, float]] = {}
 
     async def of(self, namespace: str, limit: int) -> VectorSample:
         """The same sample until a tenth of the memories has come or gone, or ten minutes have passed."""
-        memories = await count_memories(self._connection, passing(MemoryFilter(namespace)))
+        memories = await self._sizes.of(namespace)
         kept = self._kept.get((namespace, limit))
         if kept is not None:
             sample, drawn_from, expires = kept

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 
 from qdrant_client import models
 
+from ...models import MemoryFilter
 from .bm25 import Corpus
 from .connection import QdrantConnection
-from .filters import every_memory
+from .filters import every_memory, passing
 
 CORPUS_SECONDS = 60.0
 COUNT_SECONDS = 5.0
 
 # Sizes and lengths are read as facets: so many different ones are more than there can be.
 MOST_DIFFERENT = 200_000
+
+COUNTED_EXACTLY = 10_000
 
 # The corpus is measured anew when so much of it has changed; less moves no score by more than about as much.
 NOTICEABLE_CHANGE = 0.01
@@ -49,20 +52,23 @@ class TextStatistics:
         return known
 
     async def having_each(self, conditions: Sequence[models.Condition]) -> list[int]:
-        """How many memories of the store pass each condition; remembered for a few seconds."""
+        """How many memories of the store pass each condition on their words; remembered for a few seconds.
+
+        A large store is not counted through for each word of a query: its index knows how many have the word, but for
+        deletions that it has not cleared away yet.
+        """
         now = time.monotonic()
         if now > self._counts_expire:
             self._counts.clear()
             self._counts_expire = now + COUNT_SECONDS
-        return list(await asyncio.gather(*(self._having(condition) for condition in conditions)))
+        exact = (await self.corpus()).memories <= COUNTED_EXACTLY
+        return list(await asyncio.gather(*(self._having(condition, exact=exact) for condition in conditions)))
 
-    async def _having(self, condition: models.Condition) -> int:
+    async def _having(self, condition: models.Condition, *, exact: bool) -> int:
         name = condition.model_dump_json()
         if name not in self._counts:
-            found = await self._connection.call(
-                lambda client: client.count(self._connection.collection, every_memory(condition), exact=True)
-            )
-            self._counts[name] = found.count
+            # Nothing but memories has words.
+            self._counts[name] = await count(self._connection, models.Filter(must=[condition]), exact=exact)
         return self._counts[name]
 
     async def _measured(self) -> Corpus:
@@ -70,6 +76,32 @@ class TextStatistics:
         return Corpus(
             memories=sum(lengths.values()), words=sum(int(length) * count for length, count in lengths.items())
         )
+
+
+class CorpusSizes:
+    """How many memories a namespace has; asked by every search, so a large one is not counted through."""
+
+    def __init__(self, connection: QdrantConnection) -> None:
+        self._connection = connection
+        self._large: set[str] = set()
+
+    async def of(self, namespace: str) -> int:
+        """Exact up to some thousand, and above as exact as the indexes of the server are without counting."""
+        if namespace in self._large:
+            estimate = await self._count(namespace, exact=False)
+            if estimate > COUNTED_EXACTLY:
+                return estimate
+        counted = await self._count(namespace, exact=True)
+        (self._large.add if counted > COUNTED_EXACTLY else self._large.discard)(namespace)
+        return counted
+
+    async def _count(self, namespace: str, *, exact: bool) -> int:
+        return await count(self._connection, passing(MemoryFilter(namespace)), exact=exact)
+
+
+async def count(connection: QdrantConnection, where: models.Filter, *, exact: bool = True) -> int:
+    found = await connection.call(lambda client: client.count(connection.collection, where, exact=exact))
+    return found.count
 
 
 async def facet(connection: QdrantConnection, field: str, where: models.Filter) -> dict[str | int | bool, int]:

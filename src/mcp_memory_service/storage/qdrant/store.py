@@ -25,10 +25,9 @@ from ..vector_check import checked_vector
 from . import learning, reads
 from .collection import Pinned, open_collection, pinned_embedding
 from .connection import QdrantConnection
-from .filters import passing
 from .options import QdrantOptions
 from .sampling import VectorSamples
-from .statistics import TextStatistics
+from .statistics import CorpusSizes, TextStatistics
 from .tag_search import tagged
 from .text_search import matching, word_rarities
 from .writes import Writer
@@ -42,7 +41,8 @@ class QdrantStorage:
         self._pinned = pinned
         self._writer = Writer(connection, analyze)
         self._statistics = TextStatistics(connection)
-        self._samples = VectorSamples(connection)
+        self._sizes = CorpusSizes(connection)
+        self._samples = VectorSamples(connection, self._sizes)
 
     @classmethod
     async def open(
@@ -105,7 +105,7 @@ class QdrantStorage:
         return await reads.tags_version(self._connection, namespace)
 
     async def count_all_memories(self, namespace: str) -> int:
-        return await reads.count_memories(self._connection, passing(MemoryFilter(namespace)))
+        return await self._sizes.of(namespace)
 
     async def get(self, namespace: str, content_hash: str) -> Memory | None:
         found = await self.get_many(namespace, [content_hash])

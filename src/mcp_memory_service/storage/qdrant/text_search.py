@@ -1,20 +1,24 @@
 """The keyword signal: BM25 over our own words, in the order that SQLite's store gives."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from qdrant_client import models
 
 from ...models import Candidate, MemoryFilter, QueryTerms
-from .bm25 import LEAST_RARITY, bm25, log_odds
+from .bm25 import Corpus, bm25, log_odds, rarity, server_rarity
 from .connection import QdrantConnection
 from .filters import equals, has_phrase, has_term, passing
-from .leading import SparseSearch, best_first, leading
-from .points import NAME_MARK, TERMS, Payload, term_query
+from .leading import Scored, SparseSearch, best_first, leading
+from .points import NAME_MARK, TERMS, Payload, sparse_vector
 from .statistics import TextStatistics
 
 FIELDS = ("terms", "length")
+
+# So many kinds of equals are looked through where a search is cut; there is mostly one.
+MOST_SHAPES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,37 +57,56 @@ class WordRanking:
 
     sought: Sought
     rarities: Sequence[float]
+    """Of each alternative."""
     average_length: float
+    query_weights: Mapping[str, float]
+    """Of single words and names: what turns the rarity that the server multiplies each by into ours."""
     where: MemoryFilter
+
+    @classmethod
+    def of(cls, sought: Sought, corpus: Corpus, having: Sequence[int], where: MemoryFilter) -> "WordRanking":
+        """`having` says how many memories of the corpus have each alternative."""
+        rarities = [rarity(corpus.memories, count) for count in having]
+        corrections = [
+            ours / server_rarity(corpus.memories, count) for ours, count in zip(rarities, having, strict=True)
+        ]
+        of_words = dict(zip(sought.words, corrections, strict=False))
+        of_names = dict(zip(reversed(sought.names), reversed(corrections), strict=False))
+        return cls(sought, rarities, corpus.average_length, of_words | of_names, where)
 
     def score(self, payload: Payload) -> float:
         return bm25(self.sought.counts(_terms(payload)), self.rarities, payload["length"], self.average_length)
 
     def searches(self) -> list[SparseSearch]:
         """One for all single words and names, and one for each phrase."""
-        single = self.sought.single
         found = [self._with_phrase(phrase) for phrase in self.sought.phrases]
-        if single:
-            query = term_query(single)
-            found.append(SparseSearch(query, TERMS, passing(self.where), FIELDS, self.score, self._shape_of))
+        if self.query_weights:
+            query = sparse_vector(self.query_weights)
+            found.append(SparseSearch(query, TERMS, passing(self.where), FIELDS, self.score, self._alike))
         return found
 
     def _with_phrase(self, phrase: tuple[str, ...]) -> SparseSearch:
         where = passing(self.where, has_phrase(phrase))
 
-        def shape_of(_payload: Payload) -> models.Filter:
+        def alike(_found: Sequence[Scored]) -> models.Filter:
             return where
 
-        return SparseSearch(term_query(phrase), TERMS, where, FIELDS, self.score, shape_of)
+        return SparseSearch(sparse_vector(dict.fromkeys(phrase, 1.0)), TERMS, where, FIELDS, self.score, alike)
 
-    def _shape_of(self, payload: Payload) -> models.Filter:
+    def _alike(self, found: Sequence[Scored]) -> models.Filter:
         """Texts of the same length with the same words of the query; almost always they score alike."""
-        present = set(_terms(payload))
+        shapes = {
+            (scored.payload["length"], frozenset(_terms(scored.payload)) & frozenset(self.sought.single))
+            for scored in found
+        }
         return passing(
-            self.where,
-            equals("length", payload["length"]),
-            *(has_term(term) for term in self.sought.single if term in present),
-            none_of=[has_term(term) for term in self.sought.single if term not in present],
+            self.where, one_of=[self._shaped(length, terms) for length, terms in islice(shapes, MOST_SHAPES)]
+        )
+
+    def _shaped(self, length: int, present: frozenset[str]) -> models.Filter:
+        return models.Filter(
+            must=[equals("length", length), *(has_term(term) for term in self.sought.single if term in present)],
+            must_not=[has_term(term) for term in self.sought.single if term not in present],
         )
 
 
@@ -94,8 +117,7 @@ async def matching(
         return []
     sought = Sought.of(terms)
     corpus, having = await asyncio.gather(statistics.corpus(), statistics.having_each(sought.conditions))
-    rarities = [_rarity(corpus.memories, count) for count in having]
-    ranking = WordRanking(sought, rarities, corpus.average_length, where)
+    ranking = WordRanking.of(sought, corpus, having, where)
     found = await asyncio.gather(*(leading(connection, search, limit) for search in ranking.searches()))
     together = best_first(scored for part in found for scored in part)
     return [scored.candidate for scored in together[:limit]]
@@ -105,17 +127,7 @@ async def word_rarities(statistics: TextStatistics, words: Sequence[str]) -> dic
     """A memory has a word as such or as a name."""
     either = [models.Filter(should=[has_term(word), has_term(NAME_MARK + word)]) for word in words]
     corpus, having = await asyncio.gather(statistics.corpus(), statistics.having_each(either))
-    return {word: max(0.0, _log_odds(corpus.memories, count)) for word, count in zip(words, having, strict=True)}
-
-
-def _rarity(memories: int, having: int) -> float:
-    rarity = _log_odds(memories, having)
-    return rarity if rarity > 0 else LEAST_RARITY
-
-
-def _log_odds(memories: int, having: int) -> float:
-    """The corpus may have been measured before the last of those that have the word were written."""
-    return log_odds(max(memories, having), having)
+    return {word: max(0.0, log_odds(corpus.memories, count)) for word, count in zip(words, having, strict=True)}
 
 
 def _terms(payload: Payload) -> list[str]:
