@@ -47,6 +47,7 @@ Text may hold tabs and line breaks but no other control characters; tags and nam
 
 0 done, {exit_codes.BAD_INPUT} bad input or a wrong call, {exit_codes.NOT_FOUND} not found, {exit_codes.UNAVAILABLE} \
 unavailable now, {exit_codes.STORE_REFUSED} the store is refused, {exit_codes.BAD_SETTINGS} a bad setting, \
+{exit_codes.INCOMPLETE} a copy of a store is incomplete, \
 {exit_codes.INTERRUPTED} interrupted.
 """.splitlines()
 

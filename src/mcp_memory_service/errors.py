@@ -15,6 +15,7 @@ MemoryServiceError
 │   │   ├── BackendUnavailable    the server that holds the memories does not answer
 │   │   └── BatchIncomplete       only a part of a batch is known to be stored
 │   └── SearchUnavailable     no signal could answer the query
+├── MigrationIncomplete       a copy of a store does not have all of it
 ├── StorageFull               the disk is full; nothing was written
 └── StoreCorrupt              the file is damaged or not a memory store
 """
@@ -107,6 +108,10 @@ class BatchIncomplete(StorageUnavailable):
 
 class SearchUnavailable(Unavailable):
     code: ClassVar[str] = "search_unavailable"
+
+
+class MigrationIncomplete(MemoryServiceError):
+    code: ClassVar[str] = "migration_incomplete"
 
 
 class StorageFull(MemoryServiceError):

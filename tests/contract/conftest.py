@@ -7,19 +7,19 @@ import pytest
 from tests.qdrant_target import collection_of
 
 from mcp_memory_service.hybrid_search import indexed_text
-from mcp_memory_service.storage.base import MemoryStorage, ServiceStorage
+from mcp_memory_service.storage.base import MemoryStorage, WholeStorage
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 DIMENSION = 4
 MODEL_ID = "contract-4"
 
-Opener = Callable[[Path], Awaitable[ServiceStorage]]
+Opener = Callable[[Path], Awaitable[WholeStorage]]
 
 
 @pytest.fixture
 def open_sqlite_vec() -> Opener:
-    async def open_file(folder: Path) -> ServiceStorage:
+    async def open_file(folder: Path) -> WholeStorage:
         return await SqliteVecStorage.open(folder / "store.db", MODEL_ID, DIMENSION, indexed_text)
 
     return open_file
@@ -27,7 +27,7 @@ def open_sqlite_vec() -> Opener:
 
 @pytest.fixture
 def open_qdrant(qdrant_url: str) -> Opener:
-    async def open_collection(folder: Path) -> ServiceStorage:
+    async def open_collection(folder: Path) -> WholeStorage:
         options = QdrantOptions(qdrant_url, collection_of(folder))
         return await QdrantStorage.open(options, MODEL_ID, DIMENSION, indexed_text)
 

@@ -20,6 +20,7 @@ from ..errors import (
     InvalidVector,
     MemoryNotFound,
     MemoryServiceError,
+    MigrationIncomplete,
     SchemaTooNew,
     SearchUnavailable,
     StorageFull,
@@ -45,6 +46,7 @@ STATUS_BY_ERROR: dict[type[MemoryServiceError], int] = {
     BackendUnavailable: 503,
     BatchIncomplete: 503,
     SearchUnavailable: 503,
+    MigrationIncomplete: 500,
     StorageFull: 507,
     StoreCorrupt: 500,
 }

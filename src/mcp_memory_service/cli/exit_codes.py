@@ -11,6 +11,7 @@ from ..errors import (
     InvalidVector,
     MemoryNotFound,
     MemoryServiceError,
+    MigrationIncomplete,
     SchemaTooNew,
     SearchUnavailable,
     StorageFull,
@@ -25,6 +26,7 @@ NOT_FOUND = 3
 UNAVAILABLE = 4
 STORE_REFUSED = 5
 BAD_SETTINGS = 6
+INCOMPLETE = 7
 INTERRUPTED = 130
 
 CODE_BY_ERROR: dict[type[MemoryServiceError], int] = {
@@ -44,6 +46,7 @@ CODE_BY_ERROR: dict[type[MemoryServiceError], int] = {
     BatchIncomplete: UNAVAILABLE,
     SearchUnavailable: UNAVAILABLE,
     StorageFull: UNAVAILABLE,
+    MigrationIncomplete: INCOMPLETE,
 }
 
 

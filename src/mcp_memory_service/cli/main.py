@@ -191,6 +191,27 @@ def stats(as_json: bool, **options: Any) -> None:
 
 
 @cli.command()
+@click.option("--from", "source", required=True, metavar="STORE", help="The store to copy; it is not changed")
+@click.option("--to", "target", required=True, metavar="STORE", help="Where to; made if missing")
+@click.option("--log-level", help="DEBUG, INFO, WARNING or ERROR [MCP_MEMORY_LOG_LEVEL]")
+@json_flag
+def migrate(source: str, target: str, log_level: str | None, as_json: bool) -> None:
+    """Copy all memories from one store to another, and check the copy.
+
+    A STORE is sqlite:PATH, qdrant:URL/COLLECTION or qdrant:COLLECTION; what is left out comes from the settings. If it
+    is interrupted, the same command goes on. Vectors are taken over if the configured embedding model made them.
+
+    \b
+    Example:
+      mcp-memory migrate --from sqlite:memories.db --to qdrant:http://127.0.0.1:6333/memories
+      mcp-memory migrate --from qdrant: --to sqlite:copy.db
+    """
+    from .migrating import migrate_store
+
+    migrate_store(source, target, log_level, as_json=as_json)
+
+
+@cli.command()
 @json_flag
 def demo(as_json: bool) -> None:
     """Store a dozen memories in a temporary file and show a search with its score breakdown.

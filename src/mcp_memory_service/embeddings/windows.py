@@ -1,7 +1,10 @@
 """Long texts cut into overlapping windows that fit the model, so that their ends are found as well as their heads."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+from ..models import Vector
+from .base import Embedder
 
 # all-MiniLM-L6-v2 reads 256 word pieces including two marks; the estimate below is rough, so some room is left.
 WINDOW_PIECES = 220
@@ -18,6 +21,13 @@ def text_windows(text: str, size: int = WINDOW_PIECES, overlap: int = OVERLAP_PI
     if sum(pieces for _, pieces in chunks) <= size:
         return [text]
     return list(_windows(chunks, size, overlap))
+
+
+async def embed_windows(embedder: Embedder, texts: Sequence[str]) -> list[tuple[Vector, ...]]:
+    """The vectors of each text, one for each of its windows, all made in one call."""
+    windows = [text_windows(text) for text in texts]
+    vectors = iter(await embedder.embed([window for parts in windows for window in parts]))
+    return [tuple(next(vectors) for _ in parts) for parts in windows]
 
 
 def _windows(chunks: list[tuple[str, int]], size: int, overlap: int) -> Iterator[str]:

@@ -7,13 +7,13 @@ import sys
 import time
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..embeddings.base import Embedder
 from ..hybrid_search import RankingPolicy
 from ..models import MemoryDraft, SearchMode, content_hash
-from ..services import MemoryService, ServiceLimits
+from ..services import MemoryService, Progress, ServiceLimits
 from ..storage.base import ServiceStorage
 from .dataset import Dataset, Document, EvaluationQuery
 from .metrics import DEPTH, Measures, measure
@@ -23,9 +23,6 @@ ANY_LENGTH = ServiceLimits(max_content_chars=sys.maxsize)
 
 # Each row of a report: how the search is asked.
 ROWS: Mapping[str, SearchMode] = {"vector": "semantic", "keyword": "keyword", "hybrid": "hybrid"}
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much is done, and how much there is to do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..hybrid_search import RankingPolicy
-from ..services import Asked, MemoryService
+from ..services import Asked, MemoryService, Progress
 from .metrics import DEPTH, Grades, Measures, mean_measures, measure
-from .runner import Progress
 
 # By the name that a user gives: the field of the policy.
 SWEPT_WEIGHTS: Mapping[str, str] = {

@@ -10,13 +10,13 @@ from ..bootstrap import Backends, open_backends
 from ..config import Settings
 from ..errors import ConfigurationError, InvalidInput
 from ..models import DEFAULT_NAMESPACE, Memory, MemoryFilter, Tuning, content_hash
-from ..services import MemoryService
+from ..services import MemoryService, Progress
 from ..timestamps import now_microseconds
 from .dataset import Dataset
 from .embedding_cache import CachedEmbedder
 from .ground_truth import LabelledQuery, answerable
 from .report import DatasetReport, report_of
-from .runner import Collections, Progress, ask_dataset, clean_text
+from .runner import Collections, ask_dataset, clean_text
 from .sweep import SweepRow, judge, sweep
 from .tuning import MOST_MEMORIES, TuningReport, feedback_queries, load_for_tuning, tune, with_weights
 

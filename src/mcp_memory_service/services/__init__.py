@@ -2,6 +2,7 @@
 
 from .explanation import Ahead, Explanation
 from .memory_service import Asked, MemoryService, SearchOptions, ServiceLimits
+from .migration import Migration, MigrationReport, Progress
 from .results import Health, Hit, MemoryListing, Paging, RetrievalResult, SignalRank
 
 __all__ = [
@@ -12,7 +13,10 @@ __all__ = [
     "Hit",
     "MemoryListing",
     "MemoryService",
+    "Migration",
+    "MigrationReport",
     "Paging",
+    "Progress",
     "RetrievalResult",
     "SearchOptions",
     "ServiceLimits",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypedDict, Unpack
 
 from ..embeddings.base import Embedder
-from ..embeddings.windows import text_windows
+from ..embeddings.windows import embed_windows
 from ..errors import EmbedderUnavailable, InvalidInput, MemoryNotFound, MemoryServiceError
 from ..hybrid_search import RankingPolicy
 from ..models import (
@@ -24,7 +24,6 @@ from ..models import (
     StoreStats,
     TagCount,
     TagMatch,
-    Vector,
     content_hash,
 )
 from ..storage.base import ServiceStorage
@@ -95,7 +94,10 @@ class MemoryService:
         return (await self.store_batch([draft]))[0]
 
     async def store_batch(self, drafts: Sequence[MemoryDraft]) -> list[StoreOutcome]:
-        """Remember all of them or, if one is refused, none; outcomes come in the order given."""
+        """Remember all of them or, if one is refused, none; outcomes come in the order given.
+
+        BatchIncomplete says what is stored if a server fails half-way; sending the batch again is safe.
+        """
         if not 1 <= len(drafts) <= checks.MAX_BATCH:
             raise InvalidInput(
                 f"A batch has 1 to {checks.MAX_BATCH} memories, not {len(drafts)}.",
@@ -103,7 +105,7 @@ class MemoryService:
                 field="memories",
             )
         memories = [self._named_check(number, draft, len(drafts)) for number, draft in enumerate(drafts)]
-        vectors = await self._embed_texts([memory.content for memory in memories])
+        vectors = await embed_windows(self._embedder, [memory.content for memory in memories])
         try:
             return await self._storage.store_batch(
                 [EmbeddedMemory(memory, windows) for memory, windows in zip(memories, vectors, strict=True)]
@@ -320,12 +322,6 @@ class MemoryService:
     ) -> MemoryFilter:
         checks.check_name(memory_type, "memory_type")
         return MemoryFilter(self._namespace, checks.folded_tags(tags), tag_match, memory_type, after, before)
-
-    async def _embed_texts(self, texts: Sequence[str]) -> list[tuple[Vector, ...]]:
-        """The vectors of each text, one for each of its windows, all made in one call."""
-        windows = [text_windows(text) for text in texts]
-        vectors = iter(await self._embedder.embed([window for parts in windows for window in parts]))
-        return [tuple(next(vectors) for _ in parts) for parts in windows]
 
 
 def _require_hash(content_hash: str) -> None:

@@ -7,8 +7,11 @@ from qdrant_client import models
 
 from ...models import Candidate
 from .connection import QdrantConnection
+from .filters import equals
 from .points import CANDIDATE_FIELDS, Payload, candidate_from, payload_of
 
+# Of memories that score alike and were created in the same microsecond, as by an import, so many are looked at.
+MOST_OF_ONE_MOMENT = 1000
 # The server counts in single precision: equal memories may differ in the last digits.
 ROUNDING = 1e-5
 
@@ -55,9 +58,9 @@ async def leading(connection: QdrantConnection, search: SparseSearch, limit: int
     )
     ranked = best_first(_scored(payload_of(point), search.score, point.score) for point in answer.points)
     if len(answer.points) == fetched:
-        equals = _cut_equals(ranked, limit, lowest=answer.points[-1].score)
-        if equals:
-            ranked = best_first([*ranked, *await _newest(connection, search, search.alike(equals), limit)])
+        cut = _cut_equals(ranked, limit, lowest=answer.points[-1].score)
+        if cut:
+            ranked = best_first([*ranked, *await _newest(connection, search, search.alike(cut), limit)])
     return ranked[:limit]
 
 
@@ -80,6 +83,18 @@ def _cut_equals(ranked: Sequence[Scored], limit: int, lowest: float) -> list[Sco
 
 
 async def _newest(connection: QdrantConnection, search: SparseSearch, alike: models.Filter, limit: int) -> list[Scored]:
+    """The newest of those that score alike, and all that are as old as the last of them: ids decide among these."""
+    records = await _alike_by_time(connection, search, alike, limit)
+    if len(records) == limit:
+        last_moment = equals("created_at", payload_of(records[-1])["created_at"])
+        of_one_moment = models.Filter(must=[alike, last_moment])
+        records += await _alike_by_time(connection, search, of_one_moment, MOST_OF_ONE_MOMENT)
+    return [_scored(payload_of(record), search.score, 0.0) for record in records]
+
+
+async def _alike_by_time(
+    connection: QdrantConnection, search: SparseSearch, alike: models.Filter, limit: int
+) -> list[models.Record]:
     records, _ = await connection.call(
         lambda client: client.scroll(
             connection.collection,
@@ -90,7 +105,7 @@ async def _newest(connection: QdrantConnection, search: SparseSearch, alike: mod
             consistency=connection.read_consistency,
         )
     )
-    return [_scored(payload_of(record), search.score, 0.0) for record in records]
+    return records
 
 
 def _scored(payload: Payload, score: Score, server_score: float) -> Scored:

@@ -1,0 +1,68 @@
+"""What `mcp-memory migrate` does: open both stores, copy, say what came of it."""
+
+import asyncio
+import json
+from dataclasses import asdict
+from urllib.parse import urlsplit
+
+import click
+
+from ..bootstrap import open_backends, open_existing
+from ..config import Settings, load_settings
+from ..errors import InvalidInput
+from ..services import Migration, MigrationReport
+from .logs import log_to_stderr
+from .progress import ProgressLine
+
+
+def migrate_store(source: str, target: str, log_level: str | None, *, as_json: bool) -> None:
+    from_settings, to_settings = (settings_at(address, log_level) for address in (source, target))
+    log_to_stderr(to_settings)
+    if from_settings.store == to_settings.store:
+        raise InvalidInput("--from and --to name the same store.", reason="same_store", field="to")
+    try:
+        report = asyncio.run(_migrate(from_settings, to_settings))
+    except KeyboardInterrupt:
+        click.echo("\nInterrupted. Nothing is lost: the same command goes on where this one ended.", err=True)
+        raise
+    if as_json:
+        click.echo(json.dumps(asdict(report), indent=2))
+    else:
+        click.echo(_summary(report, from_settings, to_settings))
+
+
+def settings_at(address: str, log_level: str | None) -> Settings:
+    """`sqlite:PATH`, `qdrant:URL/COLLECTION` or `qdrant:COLLECTION`; what is left out comes from the settings."""
+    scheme, _, place = address.partition(":")
+    if scheme == "sqlite":
+        where = {"storage_backend": "sqlite_vec", "sqlite_path": place}
+    elif scheme == "qdrant" and "://" in place:
+        parts = urlsplit(place)
+        where = {
+            "storage_backend": "qdrant",
+            "qdrant_url": f"{parts.scheme}://{parts.netloc}",
+            "qdrant_collection": parts.path.strip("/"),
+        }
+    elif scheme == "qdrant":
+        where = {"storage_backend": "qdrant", "qdrant_collection": place}
+    else:
+        raise InvalidInput(
+            f"{address!r} names no store: write sqlite:PATH or qdrant:URL/COLLECTION.", reason="store_unknown"
+        )
+    return load_settings({"log_level": log_level} | {name: value or None for name, value in where.items()})
+
+
+async def _migrate(from_settings: Settings, to_settings: Settings) -> MigrationReport:
+    async with open_existing(from_settings) as source, open_backends(to_settings) as (target, embedder):
+        return await Migration(source, target, embedder, ProgressLine()).run()
+
+
+def _summary(report: MigrationReport, from_settings: Settings, to_settings: Settings) -> str:
+    vectors = "vectors taken over" if report.embeddings_reused else "embedded anew"
+    return "\n".join(
+        (
+            f"From {from_settings.store}\n  to {to_settings.store}:",
+            f"{report.memories:,} memories, {report.copied:,} of them copied now ({vectors}), the others were there;",
+            f"{report.feedback:,} notes of feedback; {report.verified:,} memories compared field by field.",
+        )
+    )
