@@ -48,12 +48,27 @@ class FaultProxy:
     delay_seconds: float = 0.2
     url: str = ""
     seen: Counter[Fault] = field(default_factory=Counter[Fault])
+    _serving: "set[asyncio.Task[None]]" = field(default_factory=set["asyncio.Task[None]"])
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
-            while True:
-                await self._pass_on(await _message(reader), writer)
-        writer.close()
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        serving = asyncio.create_task(self._serve(reader, writer))
+        self._serving.add(serving)
+        serving.add_done_callback(self._serving.discard)
+
+    async def close(self) -> None:
+        """Hang up on everybody."""
+        hung_up = list(self._serving)
+        for serving in hung_up:
+            serving.cancel()
+        await asyncio.gather(*hung_up, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                while True:
+                    await self._pass_on(await _message(reader), writer)
+        finally:
+            writer.close()
 
     async def _pass_on(self, request: bytes, writer: asyncio.StreamWriter) -> None:
         fault = self.plan()
@@ -74,10 +89,11 @@ class FaultProxy:
     async def _ask(self, request: bytes) -> bytes:
         parts = urlsplit(self.target)
         reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
-        writer.write(request)
-        answer = await _message(reader)
-        writer.close()
-        return answer
+        try:
+            writer.write(request)
+            return await _message(reader)
+        finally:
+            writer.close()
 
 
 def _spoilt(answer: bytes, fault: Fault) -> bytes:
@@ -110,9 +126,10 @@ async def _message(reader: asyncio.StreamReader) -> bytes:
 async def fault_proxy(target: str) -> AsyncGenerator[FaultProxy, None]:
     """Passes everything on until its plan is changed."""
     proxy = FaultProxy(target, always(Fault.NONE))
-    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(proxy.accept, "127.0.0.1", 0)
     proxy.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield proxy
     finally:
         server.close()
+        await proxy.close()
