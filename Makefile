@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format docs lock bench eval clean
+.PHONY: help run test lint format docs lock bench eval reliability qdrant clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -50,6 +50,13 @@ bench: $(VENV)/.dev-ready  ## measure retrieval, start-up and memory use (BENCH_
 eval: $(VENV)/.dev-ready  ## measure quality: our own corpus, and sets named by EVAL_ARGS="--data FOLDER --out FOLDER"
 	$(BIN)/python tests/eval/sweep_alpha.py
 	$(if $(EVAL_ARGS),$(BIN)/mcp-memory eval run $(EVAL_ARGS))
+
+reliability: $(VENV)/.dev-ready  ## faults and kills between service and Qdrant, interrupted copies: is anything lost?
+	$(BIN)/python -m tests.reliability.qdrant_faults --seconds 60
+	$(BIN)/python -m tests.reliability.qdrant_migration --memories 20000
+
+qdrant: $(VENV)/.run-ready  ## add what the Qdrant backend needs
+	$(PIP) install --require-hashes -r requirements/qdrant.lock
 
 lock: $(VENV)/.dev-ready  ## resolve the dependencies again
 	$(PIP) install uv

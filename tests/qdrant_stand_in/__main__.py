@@ -1,4 +1,4 @@
-"""`python -m tests.qdrant_stand_in FOLDER [--port N] [--api-key KEY]`: serves on loopback until it is stopped."""
+"""`python -m tests.qdrant_stand_in FOLDER ...`: serves on loopback until it is stopped."""
 
 import argparse
 import socket
@@ -14,12 +14,18 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--api-key")
+    parser.add_argument("--certificate", help="for TLS, with --key")
+    parser.add_argument("--key")
     parser.add_argument("--version", default=VERSION, help="what it calls itself")
     options = parser.parse_args()
     listener = socket.create_server(("127.0.0.1", options.port))
     app = create_app(options.folder, options.api_key, options.version)
-    print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)  # noqa: T201
-    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
+    scheme = "https" if options.certificate else "http"
+    print(f"{scheme}://127.0.0.1:{listener.getsockname()[1]}", flush=True)  # noqa: T201
+    config = uvicorn.Config(
+        app, log_level="warning", ssl_certfile=options.certificate, ssl_keyfile=options.key, timeout_keep_alive=60
+    )
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 main()

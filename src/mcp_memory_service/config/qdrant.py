@@ -27,7 +27,7 @@ class QdrantSettings(EnvironmentSettings):
         description="Certificates (PEM) to trust instead of the well-known ones, with https; gRPC takes them from"
         " GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
     )
-    grpc: bool = Field(default=False, description="Speak gRPC for memories and searches; REST is still used to set up")
+    grpc: bool = Field(default=False, description="Speak gRPC in place of REST")
     grpc_port: int = Field(default=6334, ge=1, le=65_535, description="Port of gRPC")
     timeout_seconds: float = Field(default=5.0, gt=0, le=600, description="Limit for one request to Qdrant")
     retries: int = Field(default=2, ge=0, le=10, description="How often a request that failed is sent again")

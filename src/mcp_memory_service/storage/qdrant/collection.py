@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import grpc
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import UnexpectedResponse
 
@@ -120,11 +121,17 @@ async def _create(connection: QdrantConnection, model_id: str, dimension: int) -
                 on_disk_payload=True,
                 metadata={METADATA_KEY: pinned},
             )
-        except UnexpectedResponse as error:
-            if error.status_code != 409:  # another process was first: it is as good as ours
+        except (UnexpectedResponse, grpc.aio.AioRpcError) as error:
+            if not _exists_already(error):  # if another process was first, its collection is as good as ours
                 raise
 
     await connection.call(create)
+
+
+def _exists_already(error: UnexpectedResponse | grpc.aio.AioRpcError) -> bool:
+    if isinstance(error, UnexpectedResponse):
+        return error.status_code == 409
+    return error.code() is grpc.StatusCode.ALREADY_EXISTS
 
 
 def _dense_vectors(layout: CollectionLayout, dimension: int) -> models.VectorParams:

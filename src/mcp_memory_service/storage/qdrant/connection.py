@@ -74,7 +74,7 @@ class QdrantConnection:
                 failure = self._failure(error)
                 if not _may_pass(error) or attempt == self.options.retries:
                     raise failure from error
-                logger.info("%s Asking again.", failure)
+                logger.debug("%s Asking again.", failure)
         raise AssertionError("the last attempt returns or raises")
 
     def _failure(self, error: Exception) -> StorageUnavailable | StorageFull:

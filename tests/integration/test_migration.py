@@ -1,0 +1,163 @@
+"""`mcp-memory migrate` for real: two stores, a copy, interruptions, and what it says of bad input."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.contract.memories import EVERYTHING, memory
+from tests.fakes import WordEmbedder
+from tests.integration.conftest import Finished
+from tests.qdrant_target import collection_of
+from tests.reliability.qdrant_migration import run as run_interrupted
+from tests.whole_stores import assert_equal, contents, notes
+
+from mcp_memory_service.cli.migrating import settings_at
+from mcp_memory_service.errors import ConfigurationError, InvalidInput, MigrationIncomplete
+from mcp_memory_service.hybrid_search import indexed_text
+from mcp_memory_service.models import EmbeddedMemory, Feedback, MemoryScan, StoreOutcome, TunedWeights, Tuning
+from mcp_memory_service.services import Migration
+from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+
+
+def quiet(_doing: str, _done: int, _total: int) -> None:
+    pass
+
+
+@pytest.fixture
+def qdrant_options(qdrant_url: str, tmp_path: Path) -> QdrantOptions:
+    return QdrantOptions(qdrant_url, collection_of(tmp_path))
+
+
+async def sqlite_at(path: Path) -> SqliteVecStorage:
+    return await SqliteVecStorage.open(path, WordEmbedder.model_id, WordEmbedder.dimension, indexed_text)
+
+
+async def qdrant_at(options: QdrantOptions) -> QdrantStorage:
+    return await QdrantStorage.open(options, WordEmbedder.model_id, WordEmbedder.dimension, indexed_text)
+
+
+async def test_there_and_back_again_everything_is_the_same(tmp_path: Path, qdrant_options: QdrantOptions):
+    source, between, target = (
+        await sqlite_at(tmp_path / "a.db"),
+        await qdrant_at(qdrant_options),
+        await sqlite_at(tmp_path / "b.db"),
+    )
+    items = notes(600)
+    await source.store_batch(items)
+    said = Feedback("topic 3", items[3].memory.content_hash, True, 5)
+    await source.add_feedback(items[3].memory.namespace, said)
+    await source.save_tuning("default", Tuning(TunedWeights(2.0, 1.5, 0.5), 7, 40, 0.5, 0.6))
+    there = await Migration(source, between, WordEmbedder(), quiet).run()
+    assert (there.memories, there.copied, there.namespaces, there.feedback) == (600, 600, 2, 1)
+    assert there.embeddings_reused
+    assert there.verified >= 500
+    await Migration(between, target, WordEmbedder(), quiet).run()
+    assert_equal(await contents(source), await contents(between))
+    assert_equal(await contents(source), await contents(target))
+    assert await target.list_feedback(items[3].memory.namespace) == [said]
+    tuned = await target.current_tuning("default")
+    assert tuned is not None
+    assert tuned.weights == TunedWeights(2.0, 1.5, 0.5)
+    again = await Migration(source, between, WordEmbedder(), quiet).run()
+    assert again.copied == 0
+    for store in (source, between, target):
+        await store.close()
+
+
+async def test_another_model_embeds_anew(tmp_path: Path, qdrant_options: QdrantOptions):
+    source = await SqliteVecStorage.open(tmp_path / "a.db", "another-3", 3, indexed_text)
+    await source.store(EmbeddedMemory(memory("tunnel to the lab"), (np.ones(3, dtype=np.float32),)))
+    target = await qdrant_at(qdrant_options)
+    report = await Migration(source, target, WordEmbedder(), quiet).run()
+    assert not report.embeddings_reused
+    ((_, vectors),) = (await contents(target)).values()
+    assert np.allclose(vectors[0], WordEmbedder.vector("tunnel to the lab"), atol=1e-6)
+    await source.close()
+    await target.close()
+
+
+async def test_what_the_target_has_is_united_and_never_lost(tmp_path: Path):
+    source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")
+    vectors = (WordEmbedder.vector("fact"),)
+    await source.store(EmbeddedMemory(memory("fact", "ours", at=1), vectors))
+    await target.store(EmbeddedMemory(memory("fact", "theirs", at=2), vectors))
+    await target.store(EmbeddedMemory(memory("more", at=2), vectors))
+    await Migration(source, target, WordEmbedder(), quiet).run()
+    page = await target.list_memories(EVERYTHING, 0, 10)
+    assert {found.content: found.tags for found in page.memories} == {"fact": ("theirs", "ours"), "more": ()}
+    await source.close()
+    await target.close()
+
+
+class Changing(SqliteVecStorage):
+    """A source that somebody deletes from while it is copied."""
+
+    async def scan(self, cursor: str | None, limit: int) -> MemoryScan:
+        part = await super().scan(cursor, limit)
+        if part.cursor is None:
+            await self.delete("default", part.items[0].memory.content_hash)
+        return part
+
+
+async def test_a_source_that_changed_meanwhile_is_said(tmp_path: Path):
+    source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")
+    await source.store_batch([item for item in notes(10) if item.memory.namespace == "default"])
+    changing = Changing(source._threads, source._model_id, source._analyze)
+    with pytest.raises(MigrationIncomplete, match="changed while it was copied"):
+        await Migration(changing, target, WordEmbedder(), quiet).run()
+    await source.close()
+    await target.close()
+
+
+class Forgetful(SqliteVecStorage):
+    """A target that says yes and keeps nothing."""
+
+    async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
+        return []
+
+
+async def test_a_copy_that_lacks_something_is_said(tmp_path: Path):
+    source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")
+    await source.store_batch([item for item in notes(10) if item.memory.namespace == "default"])
+    forgetful = Forgetful(target._threads, target._model_id, target._analyze)
+    with pytest.raises(MigrationIncomplete, match="Of 8 memories in 'default' only 0"):
+        await Migration(source, forgetful, WordEmbedder(), quiet).run()
+    await source.close()
+    await target.close()
+
+
+async def test_a_copy_that_is_killed_again_and_again_goes_on(qdrant_url: str, tmp_path: Path):
+    """With the real command, killed at random points, there and back."""
+    figures = await run_interrupted(3000, interruptions=3, seed=4, qdrant_url=qdrant_url, folder=tmp_path)
+    assert (figures.memories, figures.equal) == (3000, True)
+
+
+def test_bad_addresses_are_said_in_one_line(run_cli: Callable[..., Finished], tmp_path: Path, qdrant_url: str):
+    (tmp_path / "empty.db").touch()
+    for source, target, complaint, code in (
+        ("floppy:a", "sqlite:b.db", "names no store: write sqlite:PATH or qdrant:URL/COLLECTION", 2),
+        (f"sqlite:{tmp_path}/no.db", f"sqlite:{tmp_path}/b.db", "There is no store at", 5),
+        (f"sqlite:{tmp_path}/empty.db", f"sqlite:{tmp_path}/b.db", "the file is empty", 5),
+        (f"sqlite:{tmp_path}/a.db", f"sqlite:{tmp_path}/a.db", "name the same store", 2),
+        (f"qdrant:{qdrant_url}/nothing-here", f"sqlite:{tmp_path}/b.db", "There is no Qdrant collection", 5),
+        ("qdrant:http://127.0.0.1:9/x", f"sqlite:{tmp_path}/b.db", "cannot be used now", 4),
+        ("qdrant:ftp://x/y", "sqlite:b.db", "must be an http or https address", 6),
+    ):
+        said = run_cli("migrate", "--from", source, "--to", target)
+        assert complaint in said.err, said.err
+        assert (said.code, said.err.count("\n")) == (code, 1), said.err
+    assert not (tmp_path / "no.db").exists()
+
+
+def test_addresses():
+    settings = settings_at("qdrant:https://q.example:6333/team", None)
+    assert (settings.qdrant.url, settings.qdrant.collection) == ("https://q.example:6333", "team")
+    assert settings_at("qdrant:other", None).qdrant.collection == "other"
+    assert settings_at("qdrant:", None).store == "Qdrant collection memories at http://127.0.0.1:6333"
+    assert settings_at("sqlite:", None).store.endswith("memories.db")
+    with pytest.raises(ConfigurationError, match="MCP_MEMORY_QDRANT_COLLECTION"):
+        settings_at("qdrant:a b", None)
+    with pytest.raises(InvalidInput):
+        settings_at("a.db", None)
