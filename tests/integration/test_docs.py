@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.integration.conftest import COMMAND, server_process
@@ -98,16 +97,6 @@ async def _lists_tools(target: Any) -> None:
 def test_relative_links_lead_somewhere(document: Path):
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text()):
         assert (document.parent / target).exists(), f"{document.name} links to {target}"
-
-
-def test_every_setting_of_compose_is_one_of_ours():
-    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
-    documented = (ROOT / ".env.example").read_text()
-    assert set(compose["services"]) == {"memory", "qdrant"}
-    for variable in compose["services"]["memory"]["environment"]:
-        assert f"#{variable}=" in documented
-    for variable in re.findall(r"(MCP_MEMORY_\w+)=", (ROOT / "Dockerfile").read_text()):
-        assert f"#{variable}=" in documented
 
 
 def test_the_lock_names_no_index_and_pins_by_hash():

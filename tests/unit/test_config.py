@@ -49,7 +49,7 @@ def test_the_environment_beats_dotenv_and_flags_beat_both(monkeypatch: pytest.Mo
         ("ADAPTIVE_THRESHOLD_SMALL", "6000", "SMALL must not be above MCP_MEMORY_ADAPTIVE_THRESHOLD_LARGE"),
         ("HTTP_PORT", "70000", "MCP_MEMORY_HTTP_PORT: .*allowed: 0 to 65535"),
         ("LOG_LEVEL", "LOUD", "MCP_MEMORY_LOG_LEVEL: .*one of DEBUG, INFO, WARNING, ERROR"),
-        ("STORAGE_BACKEND", "floppy", "MCP_MEMORY_STORAGE_BACKEND: .*one of sqlite_vec"),
+        ("STORAGE_BACKEND", "floppy", "MCP_MEMORY_STORAGE_BACKEND: .*one of sqlite_vec, qdrant"),
         ("API_KEY", "short", "MCP_MEMORY_API_KEY: must have at least 16"),
         ("API_KEY", "ключ" * 8, "MCP_MEMORY_API_KEY: must have at least 16 ASCII"),
         ("EMBEDDING_BACKEND", "http", "needs MCP_MEMORY_EMBEDDING_URL and MCP_MEMORY_EMBEDDING_MODEL"),
@@ -60,6 +60,14 @@ def test_the_environment_beats_dotenv_and_flags_beat_both(monkeypatch: pytest.Mo
         ("SQLITE_PATH", ":memory:", "MCP_MEMORY_SQLITE_PATH: must name a file"),
         ("MCP_TOOLSETS", "core,magic", "MCP_MEMORY_MCP_TOOLSETS: must name core, search, feedback or several of them"),
         ("FUSION", "magic", "MCP_MEMORY_FUSION: .*one of rrf, score"),
+        ("QDRANT_URL", "ftp://x", "MCP_MEMORY_QDRANT_URL: must be an http or https address"),
+        ("QDRANT_API_KEY", "secret\n", "MCP_MEMORY_QDRANT_API_KEY: must be printable ASCII"),
+        ("QDRANT_COLLECTION", "../x", "MCP_MEMORY_QDRANT_COLLECTION: "),
+        ("QDRANT_SHARDS", "0", "MCP_MEMORY_QDRANT_SHARDS: .*allowed: 1 to 1024"),
+        ("QDRANT_WRITE_CONSISTENCY_FACTOR", "2", "must not be above MCP_MEMORY_QDRANT_REPLICATION_FACTOR"),
+        ("QDRANT_QUANTIZATION", "magic", "MCP_MEMORY_QDRANT_QUANTIZATION: .*one of none, scalar, binary"),
+        ("QDRANT_CA_FILE", "/no/such.pem", "MCP_MEMORY_QDRANT_CA_FILE: must name a file of certificates"),
+        ("SECRETS_DIR", "/no/such/folder", "MCP_MEMORY_SECRETS_DIR: /no/such/folder is no folder"),
         ("EMBEDDING_DIMENSION", "0", "MCP_MEMORY_EMBEDDING_DIMENSION: .*allowed: 1 to 65536"),
     ],
 )
@@ -88,6 +96,21 @@ def test_an_open_address_is_served_with_a_key_only(host: str):
     settings = load_settings({"http_host": host, "api_key": KEY})
     require_key_for_open_address(settings)
     assert KEY not in repr(settings)
+
+
+def test_secrets_may_come_from_files_and_the_environment_wins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    (tmp_path / "mcp_memory_api_key").write_text(f"{KEY}\n")
+    (tmp_path / "mcp_memory_qdrant_api_key").write_text("of-qdrant")
+    monkeypatch.setenv("MCP_MEMORY_SECRETS_DIR", str(tmp_path))
+    settings = load_settings()
+    assert settings.api_key is not None
+    assert settings.api_key.get_secret_value() == KEY
+    assert settings.qdrant.api_key is not None
+    assert settings.qdrant.api_key.get_secret_value() == "of-qdrant"
+    monkeypatch.setenv("MCP_MEMORY_QDRANT_API_KEY", "from-the-environment")
+    changed = load_settings().qdrant.api_key
+    assert changed is not None
+    assert changed.get_secret_value() == "from-the-environment"
 
 
 def test_lists_are_split_at_commas(monkeypatch: pytest.MonkeyPatch):
