@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.fakes import WordEmbedder
-from tests.qdrant_target import qdrant_server
+from tests.qdrant_target import QdrantTarget, qdrant_server
 
 from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
 from mcp_memory_service.hybrid_search import indexed_text
@@ -31,10 +31,15 @@ def local_embedder() -> LocalEmbedder:
 
 
 @pytest.fixture(scope="session")
-def qdrant_url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str, None, None]:
+def qdrant_target(tmp_path_factory: pytest.TempPathFactory) -> Generator[QdrantTarget, None, None]:
     """One Qdrant for all tests, each with a collection of its own."""
-    with qdrant_server(tmp_path_factory.mktemp("qdrant")) as url:
-        yield url
+    with qdrant_server(tmp_path_factory.mktemp("qdrant")) as target:
+        yield target
+
+
+@pytest.fixture(scope="session")
+def qdrant_url(qdrant_target: QdrantTarget) -> str:
+    return qdrant_target.url
 
 
 @pytest.fixture

@@ -1,9 +1,11 @@
-"""The Qdrant that tests run against: the server at QDRANT_URL if that is set, the stand-in otherwise."""
+"""The Qdrant that tests run against: the server at QDRANT_URL (and QDRANT_GRPC_PORT) if set, the stand-in otherwise."""
 
 import hashlib
 import os
+import socket
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -17,16 +19,28 @@ def collection_of(folder: Path) -> str:
     return PREFIX + hashlib.sha256(str(folder).encode()).hexdigest()[:24]
 
 
+@dataclass(frozen=True)
+class QdrantTarget:
+    url: str
+    grpc_port: int
+
+
 @contextmanager
-def qdrant_server(folder: Path) -> Generator[str, None, None]:
+def qdrant_server(folder: Path) -> Generator[QdrantTarget, None, None]:
     true_server = os.environ.get("QDRANT_URL")
     if true_server is None:
-        with stand_in(folder) as running:
-            yield running.url
+        grpc_port = _free_port()
+        with stand_in(folder, "--grpc-port", str(grpc_port)) as running:
+            yield QdrantTarget(running.url, grpc_port)
         return
-    yield true_server
+    yield QdrantTarget(true_server, int(os.environ.get("QDRANT_GRPC_PORT", "6334")))
     with httpx.Client(base_url=true_server, timeout=30) as client:
         names = [found["name"] for found in client.get("/collections").json()["result"]["collections"]]
         for name in names:
             if name.startswith(PREFIX):
                 client.delete(f"/collections/{name}")
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from tests.qdrant_target import collection_of
+from tests.qdrant_target import QdrantTarget, collection_of
 
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.storage.base import MemoryStorage, WholeStorage
@@ -34,7 +34,16 @@ def open_qdrant(qdrant_url: str) -> Opener:
     return open_collection
 
 
-BACKENDS = ("sqlite_vec", "qdrant")
+@pytest.fixture
+def open_qdrant_grpc(qdrant_target: QdrantTarget) -> Opener:
+    async def open_collection(folder: Path) -> WholeStorage:
+        options = QdrantOptions(qdrant_target.url, collection_of(folder), grpc=True, grpc_port=qdrant_target.grpc_port)
+        return await QdrantStorage.open(options, MODEL_ID, DIMENSION, indexed_text)
+
+    return open_collection
+
+
+BACKENDS = ("sqlite_vec", "qdrant", "qdrant_grpc")
 
 
 @pytest.fixture(params=BACKENDS)

@@ -16,10 +16,11 @@ def main() -> None:
     parser.add_argument("--api-key")
     parser.add_argument("--certificate", help="for TLS, with --key")
     parser.add_argument("--key")
+    parser.add_argument("--grpc-port", type=int)
     parser.add_argument("--version", default=VERSION, help="what it calls itself")
     options = parser.parse_args()
     listener = socket.create_server(("127.0.0.1", options.port))
-    app = create_app(options.folder, options.api_key, options.version)
+    app = create_app(options.folder, options.api_key, options.version, options.grpc_port)
     scheme = "https" if options.certificate else "http"
     print(f"{scheme}://127.0.0.1:{listener.getsockname()[1]}", flush=True)  # noqa: T201
     config = uvicorn.Config(

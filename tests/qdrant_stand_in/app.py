@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from . import engine as actions
 from .engine import Collection, Engine, Handler
+from .grpc_face import serve_grpc
 
 VERSION = "1.20.0"
 """Of the server whose engine this is."""
@@ -86,13 +87,19 @@ class Endpoints:
         return await run_in_threadpool(_act, found, handler, shape, await request.body())
 
 
-def create_app(folder: Path, api_key: str | None = None, version: str = VERSION) -> Starlette:
+def create_app(
+    folder: Path, api_key: str | None = None, version: str = VERSION, grpc_port: int | None = None
+) -> Starlette:
+    """`grpc_port` opens the gRPC API too, for as long as the app runs."""
     engine = Engine(folder)
     endpoints = Endpoints(engine, version)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncGenerator[None, None]:
+        grpc_server = (await serve_grpc(engine, version, grpc_port)) if grpc_port is not None else None
         yield
+        if grpc_server:
+            await grpc_server.stop(grace=1.0)
         engine.close()
 
     return Starlette(

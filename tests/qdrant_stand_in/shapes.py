@@ -18,7 +18,7 @@ def filter_of(asked: models.Filter | None) -> edge.Filter | None:
 
 
 def _conditions(asked: Any) -> list[Any] | None:
-    if asked is None:
+    if not asked:
         return None
     several = cast("list[Any]", asked if isinstance(asked, list) else [asked])
     return [_condition(item) for item in several]
@@ -128,16 +128,17 @@ def deletion_of(asked: models.PointIdsList | models.FilterSelector) -> edge.Upda
 def index_of(asked: models.CreateFieldIndex) -> edge.UpdateOperation:
     schema: Any
     match asked.field_schema:
-        case models.KeywordIndexParams(is_tenant=is_tenant):
-            schema = edge.KeywordIndexParams(is_tenant=is_tenant)
-        case models.IntegerIndexParams(lookup=lookup, range=ranged):
-            schema = edge.IntegerIndexParams(lookup=lookup, range=ranged)
+        case models.KeywordIndexParams() as words:
+            schema = edge.KeywordIndexParams(is_tenant=words.is_tenant, enable_hnsw=words.enable_hnsw)
+        case models.IntegerIndexParams() as number:
+            schema = edge.IntegerIndexParams(lookup=number.lookup, range=number.range, enable_hnsw=number.enable_hnsw)
         case models.TextIndexParams(tokenizer=models.TokenizerType.WHITESPACE) as text:
             schema = edge.TextIndexParams(
                 tokenizer=edge.TokenizerType.Whitespace,
                 lowercase=text.lowercase,
                 phrase_matching=text.phrase_matching,
                 on_disk=text.on_disk,
+                enable_hnsw=text.enable_hnsw,
             )
         case _:
             raise ValueError("this index is not known here")
@@ -208,6 +209,7 @@ def info_json(asked: models.CreateCollection, info: "edge.ShardInfo") -> dict[st
             "params": params,
             "hnsw_config": PLACEHOLDER_HNSW,
             "optimizer_config": {"default_segment_number": 1, "flush_interval_sec": 5},
+            "wal_config": {"wal_capacity_mb": 32, "wal_segments_ahead": 0},
             "metadata": asked.metadata,
         },
         "payload_schema": schema,

@@ -93,8 +93,9 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mcp-memory-migration-") as name:
         folder = Path(name)
-        with qdrant_server(folder / "qdrant") as url:
-            figures = asyncio.run(run(options.memories, options.interruptions, options.seed, url, folder))
+        with qdrant_server(folder / "qdrant") as target:
+            work = run(options.memories, options.interruptions, options.seed, target.url, folder)
+            figures = asyncio.run(work)
     print(json.dumps(asdict(figures), indent=2))  # noqa: T201
 
 

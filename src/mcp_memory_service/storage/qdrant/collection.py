@@ -19,23 +19,34 @@ METADATA_KEY = "mcp_memory"
 # Upserts that only insert, or only update what is as we saw it, are known since 1.17.
 OLDEST_USABLE_QDRANT = (1, 17, 0)
 
-_KEYWORD = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD)
-_NUMBER = models.IntegerIndexParams(type=models.IntegerIndexType.INTEGER, lookup=True, range=True)
+
+def _words(*, filtered: bool, tenant: bool | None = None) -> models.KeywordIndexParams:
+    """`filtered`: whether searches by vector are filtered by it; only then is it worth links of its own in their graph,
+    which make building that graph several times as slow."""
+    return models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=tenant, enable_hnsw=filtered)
+
+
+def _number(*, filtered: bool) -> models.IntegerIndexParams:
+    return models.IntegerIndexParams(
+        type=models.IntegerIndexType.INTEGER, lookup=True, range=True, enable_hnsw=filtered
+    )
+
 
 INDEXES: dict[str, models.PayloadSchemaParams] = {
-    "kind": _KEYWORD,
-    "namespace": models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True),
-    "content_hash": _KEYWORD,
-    "tags": _KEYWORD,
-    "tag_keys": _KEYWORD,
-    "memory_type": _KEYWORD,
-    "session": _KEYWORD,
-    "sequence": _NUMBER,
-    "created_at": _NUMBER,
-    "length": _NUMBER,
-    "windows": _NUMBER,
-    "scope": _KEYWORD,
-    "memory_id": _KEYWORD,
+    "namespace": _words(filtered=True, tenant=True),
+    "tag_keys": _words(filtered=True),
+    "memory_type": _words(filtered=True),
+    "created_at": _number(filtered=True),
+    # To find points by, to count them and to list their values.
+    "kind": _words(filtered=False),
+    "content_hash": _words(filtered=False),
+    "tags": _words(filtered=False),
+    "session": _words(filtered=False),
+    "sequence": _number(filtered=False),
+    "length": _number(filtered=False),
+    "windows": _number(filtered=False),
+    "scope": _words(filtered=False),
+    "memory_id": _words(filtered=False),
     # For phrases, and to count how many memories have a word. The words are ours: nothing is changed about them.
     "terms": models.TextIndexParams(
         type=models.TextIndexType.TEXT,
@@ -43,6 +54,7 @@ INDEXES: dict[str, models.PayloadSchemaParams] = {
         lowercase=False,
         phrase_matching=True,
         on_disk=True,
+        enable_hnsw=False,
     ),
 }
 
