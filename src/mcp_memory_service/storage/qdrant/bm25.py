@@ -8,8 +8,12 @@ K1 = 1.2
 B = 0.75
 
 # The length that stored weights are made for; the order among what they find is computed anew with the true average.
-# Our own evaluation corpus has 43 words a memory, names and labels included; Debian's descriptions have 93.
+# LoCoMo turns have 35 words, notes of our own corpus 38, CoSQA functions 47, Debian's package descriptions 76.
 REFERENCE_LENGTH = 64.0
+# The further the true average is from that, the more candidates are fetched. With so many, the first 250 are those of
+# FTS5 for all of 60 queries on each of six sets with averages from 35 to 1,736 words (docs/adr/0009).
+BREADTH_PER_RATIO = 0.6
+GREATEST_BREADTH = 6.0
 
 # What FTS5 gives a word that more than half of the memories have.
 LEAST_RARITY = 1e-6
@@ -51,6 +55,12 @@ def _odds(memories: int, having: int) -> float:
 def term_weight(count: int, length: int, average_length: float) -> float:
     """How much a word says of a text in which it stands `count` times."""
     return (count * (K1 + 1.0)) / (count + K1 * (1 - B + B * length / average_length))
+
+
+def search_breadth(average_length: float) -> float:
+    """How many times as many candidates as wanted are to be scored."""
+    ratio = average_length / REFERENCE_LENGTH
+    return min(GREATEST_BREADTH, 1.0 + BREADTH_PER_RATIO * max(ratio, 1.0 / ratio))
 
 
 def bm25(counts: Sequence[int], rarities: Sequence[float], length: int, average_length: float) -> float:

@@ -10,6 +10,9 @@ from .connection import QdrantConnection
 from .filters import equals
 from .points import CANDIDATE_FIELDS, Payload, candidate_from, payload_of
 
+# Of a short list each place counts; the searches of the service ask for 250 and more.
+LEAST_FETCHED = 300
+
 # Of memories that score alike and were created in the same microsecond, as by an import, so many are looked at.
 MOST_OF_ONE_MOMENT = 1000
 # The server counts in single precision: equal memories may differ in the last digits.
@@ -36,6 +39,8 @@ class SparseSearch(NamedTuple):
     score: Score
     alike: Callable[[Sequence[Scored]], models.Filter]
     """All memories that score like these, which score alike, as a filter."""
+    breadth: float
+    """How many times as many as wanted are fetched, for the server's order is not quite ours."""
 
 
 async def leading(connection: QdrantConnection, search: SparseSearch, limit: int) -> list[Scored]:
@@ -44,7 +49,7 @@ async def leading(connection: QdrantConnection, search: SparseSearch, limit: int
     The server orders by weights in single precision and leaves open which of many equals it sends: more are fetched
     than asked for, and if the cut falls among equals, the newest of them are fetched too.
     """
-    fetched = limit + max(50, limit // 2)
+    fetched = max(LEAST_FETCHED, round(limit * search.breadth))
     answer = await connection.call(
         lambda client: client.query_points(
             connection.collection,

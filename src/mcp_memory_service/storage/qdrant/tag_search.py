@@ -13,6 +13,8 @@ from .points import TAGS, Payload, sparse_vector
 
 # Up to so many tags, every set of them is tried for a sum; with more, only sets that were seen.
 MOST_COMBINED = 10
+# The server adds up the same weights; only its rounding, and tags that fall on one number, differ.
+BREADTH = 1.1
 
 
 async def tagged(
@@ -29,7 +31,7 @@ async def tagged(
 
     if not weights:
         return []
-    search = SparseSearch(sparse_vector(weights), TAGS, passing(where), ("tag_keys",), score, alike)
+    search = SparseSearch(sparse_vector(weights), TAGS, passing(where), ("tag_keys",), score, alike, BREADTH)
     return [scored.candidate for scored in await leading(connection, search, limit)]
 
 

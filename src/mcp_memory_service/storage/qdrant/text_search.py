@@ -1,14 +1,14 @@
 """The keyword signal: BM25 over our own words, in the order that SQLite's store gives."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from qdrant_client import models
 
 from ...models import Candidate, MemoryFilter, QueryTerms
-from .bm25 import Corpus, bm25, log_odds, rarity, server_rarity
+from .bm25 import Corpus, bm25, log_odds, rarity, search_breadth, server_rarity
 from .connection import QdrantConnection
 from .filters import equals, has_phrase, has_term, passing
 from .leading import Scored, SparseSearch, best_first, leading
@@ -81,8 +81,7 @@ class WordRanking:
         """One for all single words and names, and one for each phrase."""
         found = [self._with_phrase(phrase) for phrase in self.sought.phrases]
         if self.query_weights:
-            query = sparse_vector(self.query_weights)
-            found.append(SparseSearch(query, TERMS, passing(self.where), FIELDS, self.score, self._alike))
+            found.append(self._search(self.query_weights, passing(self.where), self._alike))
         return found
 
     def _with_phrase(self, phrase: tuple[str, ...]) -> SparseSearch:
@@ -91,7 +90,13 @@ class WordRanking:
         def alike(_found: Sequence[Scored]) -> models.Filter:
             return where
 
-        return SparseSearch(sparse_vector(dict.fromkeys(phrase, 1.0)), TERMS, where, FIELDS, self.score, alike)
+        return self._search(dict.fromkeys(phrase, 1.0), where, alike)
+
+    def _search(
+        self, weights: Mapping[str, float], where: models.Filter, alike: Callable[[Sequence[Scored]], models.Filter]
+    ) -> SparseSearch:
+        breadth = search_breadth(self.average_length)
+        return SparseSearch(sparse_vector(weights), TERMS, where, FIELDS, self.score, alike, breadth)
 
     def _alike(self, found: Sequence[Scored]) -> models.Filter:
         """Texts of the same length with the same words of the query; almost always they score alike."""
