@@ -237,6 +237,7 @@ class StoreStats:
     tags: int
     vectors: int
     size_bytes: int
+    """Of the database file; where a server keeps the store, of the vectors of the namespace."""
     schema_version: int
     embedding_model: str
     embedding_dimension: int | None

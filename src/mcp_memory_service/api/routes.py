@@ -65,7 +65,9 @@ async def store_memory(body: MemoryIn, service: Service, response: Response) -> 
 
 @memories.post("/memories/batch", responses=_problems(507))
 async def store_batch(body: BatchIn, service: Service) -> BatchOut:
-    """Remember many texts in one transaction: all of them or, if one is refused, none."""
+    """Remember many texts: if one is refused, none is stored. On SQLite this is one transaction. If a Qdrant server
+    fails half-way, the answer is 503 `batch_incomplete`, and `errors` names the memories that are not known to be
+    stored; sending all of them again is safe."""
     outcomes = await service.store_batch([memory.draft() for memory in body.memories])
     return BatchOut(results=[StoredOut.of(outcome) for outcome in outcomes])
 

@@ -279,7 +279,7 @@ class StatsOut(BaseModel):
     memories: int
     tags: int
     vectors: int
-    size_bytes: int
+    size_bytes: int = Field(description="Of the database file; on Qdrant, of the vectors of the namespace")
     schema_version: int
     embedding_model: str
     embedding_dimension: int | None

@@ -55,7 +55,7 @@ class MemoryIn(_In):
 
 
 class BatchIn(_In):
-    """Memories to store together: all of them or, if one is refused, none."""
+    """Memories to store together: if one is refused, none is stored."""
 
     memories: list[MemoryIn] = Field(min_length=1, max_length=MAX_BATCH)
 

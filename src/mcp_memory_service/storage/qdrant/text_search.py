@@ -1,6 +1,7 @@
 """The keyword signal: BM25 over our own words, in the order that SQLite's store gives."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -44,10 +45,11 @@ class Sought:
 
     def counts(self, terms: Sequence[str]) -> list[int]:
         """How often each alternative stands in a text."""
+        counted = Counter(terms)
         return [
-            *(terms.count(word) for word in self.words),
+            *(counted[word] for word in self.words),
             *(_occurrences(phrase, terms) for phrase in self.phrases),
-            *(terms.count(name) for name in self.names),
+            *(counted[name] for name in self.names),
         ]
 
 
