@@ -15,7 +15,15 @@ from tests.whole_stores import assert_equal, contents, notes
 from mcp_memory_service.cli.migrating import settings_at
 from mcp_memory_service.errors import ConfigurationError, InvalidInput, MigrationIncomplete
 from mcp_memory_service.hybrid_search import indexed_text
-from mcp_memory_service.models import EmbeddedMemory, Feedback, MemoryScan, StoreOutcome, TunedWeights, Tuning
+from mcp_memory_service.models import (
+    EmbeddedMemory,
+    Feedback,
+    MemoryPatch,
+    MemoryScan,
+    StoreOutcome,
+    TunedWeights,
+    Tuning,
+)
 from mcp_memory_service.services import Migration
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
@@ -92,37 +100,45 @@ async def test_what_the_target_has_is_united_and_never_lost(tmp_path: Path):
 
 
 class Changing(SqliteVecStorage):
-    """A source that somebody deletes from while it is copied."""
+    """A source that is changed behind the back of the first scan, where it has been already."""
+
+    changed = False
 
     async def scan(self, cursor: str | None, limit: int) -> MemoryScan:
         part = await super().scan(cursor, limit)
-        if part.cursor is None:
-            await self.delete("default", part.items[0].memory.content_hash)
+        if part.cursor is None and not self.changed:
+            self.changed = True
+            await self.update("default", part.items[0].memory.content_hash, MemoryPatch(tags=("late",)), now=10**9)
         return part
 
 
-async def test_a_source_that_changed_meanwhile_is_said(tmp_path: Path):
+async def test_what_changes_in_the_source_meanwhile_is_caught_up_with(tmp_path: Path):
     source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")
     await source.store_batch([item for item in notes(10) if item.memory.namespace == "default"])
     changing = Changing(source._threads, source._model_id, source._analyze)
-    with pytest.raises(MigrationIncomplete, match="changed while it was copied"):
-        await Migration(changing, target, WordEmbedder(), quiet).run()
+    report = await Migration(changing, target, WordEmbedder(), quiet).run()
+    assert (report.memories, report.copied) == (8, 9)
+    assert "late" in [tag.tag for tag in await target.get_all_tags("default")]
     await source.close()
     await target.close()
 
 
 class Forgetful(SqliteVecStorage):
-    """A target that says yes and keeps nothing."""
+    """A target that says yes and keeps nothing, and shows what it has been shown."""
 
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
+        self.shown = {item.memory.content_hash: item for item in items}
         return []
+
+    async def get_embedded(self, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
+        return [self.shown[content_hash] for content_hash in content_hashes]
 
 
 async def test_a_copy_that_lacks_something_is_said(tmp_path: Path):
     source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")
     await source.store_batch([item for item in notes(10) if item.memory.namespace == "default"])
     forgetful = Forgetful(target._threads, target._model_id, target._analyze)
-    with pytest.raises(MigrationIncomplete, match="Of 8 memories in 'default' only 0"):
+    with pytest.raises(MigrationIncomplete, match="still lacked 8 memories"):
         await Migration(source, forgetful, WordEmbedder(), quiet).run()
     await source.close()
     await target.close()
@@ -136,11 +152,13 @@ async def test_a_copy_that_is_killed_again_and_again_goes_on(qdrant_url: str, tm
 
 def test_bad_addresses_are_said_in_one_line(run_cli: Callable[..., Finished], tmp_path: Path, qdrant_url: str):
     (tmp_path / "empty.db").touch()
+    (tmp_path / "link.db").symlink_to(tmp_path / "empty.db")
     for source, target, complaint, code in (
         ("floppy:a", "sqlite:b.db", "names no store: write sqlite:PATH or qdrant:URL/COLLECTION", 2),
         (f"sqlite:{tmp_path}/no.db", f"sqlite:{tmp_path}/b.db", "There is no store at", 5),
         (f"sqlite:{tmp_path}/empty.db", f"sqlite:{tmp_path}/b.db", "the file is empty", 5),
         (f"sqlite:{tmp_path}/a.db", f"sqlite:{tmp_path}/a.db", "name the same store", 2),
+        (f"sqlite:{tmp_path}/empty.db", f"sqlite:{tmp_path}/link.db", "name the same store", 2),
         (f"qdrant:{qdrant_url}/nothing-here", f"sqlite:{tmp_path}/b.db", "There is no Qdrant collection", 5),
         ("qdrant:http://127.0.0.1:9/x", f"sqlite:{tmp_path}/b.db", "cannot be used now", 4),
         ("qdrant:ftp://x/y", "sqlite:b.db", "must be an http or https address", 6),
@@ -149,6 +167,36 @@ def test_bad_addresses_are_said_in_one_line(run_cli: Callable[..., Finished], tm
         assert complaint in said.err, said.err
         assert (said.code, said.err.count("\n")) == (code, 1), said.err
     assert not (tmp_path / "no.db").exists()
+
+
+async def test_vectors_of_other_memories_are_noticed(tmp_path: Path):
+    source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")
+    one, other = memory("one", at=1), memory("other", at=1)
+    await source.store_batch([EmbeddedMemory(note, (WordEmbedder.vector(note.content),)) for note in (one, other)])
+    await target.store_batch(
+        [EmbeddedMemory(note, (WordEmbedder.vector(name),)) for note, name in ((one, "other"), (other, "one"))]
+    )
+    with pytest.raises(MigrationIncomplete, match="vectors of the memory"):
+        await Migration(source, target, WordEmbedder(), quiet).run()
+    await source.close()
+    await target.close()
+
+
+async def test_newer_feedback_and_weights_of_the_target_stay(tmp_path: Path):
+    source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")
+    note = memory("fact")
+    for store, useful, at, trust in ((source, True, 1, 2.0), (target, False, 9, 4.0)):
+        await store.store(EmbeddedMemory(note, (WordEmbedder.vector("fact"),)))
+        await store.add_feedback("default", Feedback("query", note.content_hash, useful, at))
+        await store.save_tuning("default", Tuning(TunedWeights(trust, 1.0, 0.5), 7, 40, 0.5, 0.6))
+    report = await Migration(source, target, WordEmbedder(), quiet).run()
+    assert report.feedback == 0
+    assert await target.list_feedback("default") == [Feedback("query", note.content_hash, False, 9)]
+    tuned = await target.current_tuning("default")
+    assert tuned is not None
+    assert tuned.weights.vector_trust == 4.0
+    await source.close()
+    await target.close()
 
 
 def test_addresses():

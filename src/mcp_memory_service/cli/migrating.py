@@ -18,7 +18,7 @@ from .progress import ProgressLine
 def migrate_store(source: str, target: str, log_level: str | None, *, as_json: bool) -> None:
     from_settings, to_settings = (settings_at(address, log_level) for address in (source, target))
     log_to_stderr(to_settings)
-    if from_settings.store == to_settings.store:
+    if _place(from_settings) == _place(to_settings):
         raise InvalidInput("--from and --to name the same store.", reason="same_store", field="to")
     try:
         report = asyncio.run(_migrate(from_settings, to_settings))
@@ -52,6 +52,11 @@ def settings_at(address: str, log_level: str | None) -> Settings:
     return load_settings({"log_level": log_level} | {name: value or None for name, value in where.items()})
 
 
+def _place(settings: Settings) -> str:
+    """Where a store really is, whatever links lead to its file."""
+    return settings.store if settings.storage_backend == "qdrant" else str(settings.sqlite_path.resolve())
+
+
 async def _migrate(from_settings: Settings, to_settings: Settings) -> MigrationReport:
     async with open_existing(from_settings) as source, open_backends(to_settings) as (target, embedder):
         return await Migration(source, target, embedder, ProgressLine()).run()
@@ -62,7 +67,8 @@ def _summary(report: MigrationReport, from_settings: Settings, to_settings: Sett
     return "\n".join(
         (
             f"From {from_settings.store}\n  to {to_settings.store}:",
-            f"{report.memories:,} memories, {report.copied:,} of them copied now ({vectors}), the others were there;",
-            f"{report.feedback:,} notes of feedback; {report.verified:,} memories compared field by field.",
+            f"The source has {report.memories:,} memories; {report.copied:,} were stored now ({vectors}), and nothing of"
+            f" them is missing. {report.verified:,} were compared with their vectors.",
+            f"{report.feedback:,} notes of feedback were copied.",
         )
     )

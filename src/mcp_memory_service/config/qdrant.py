@@ -1,13 +1,18 @@
 """How a Qdrant server or cluster is reached, and how a new collection on it is laid out."""
 
+import re
+import ssl
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from .sources import ENV_PREFIX, EnvironmentSettings, from_environment, header_secret, http_address
 
 QDRANT_PREFIX = f"{ENV_PREFIX}QDRANT_"
+
+_HOST = re.compile(r"[0-9A-Za-z._:%-]+")
 
 
 class QdrantSettings(EnvironmentSettings):
@@ -57,15 +62,29 @@ class QdrantSettings(EnvironmentSettings):
         default=None, ge=4, le=100_000, description="Breadth of the vector search; unset = chosen by Qdrant"
     )
 
-    _url_is_http = field_validator("url")(http_address)
     _key_fits_a_header = field_validator("api_key")(header_secret)
+
+    @field_validator("url")
+    @classmethod
+    def _url_is_a_plain_address(cls, url: str) -> str:
+        """It is shown in logs and errors, so it holds no key; what follows the port would be ignored by gRPC."""
+        parts = urlsplit(http_address(url) or "")
+        if not (parts.hostname and _HOST.fullmatch(parts.hostname)):
+            raise ValueError("must be an http or https address, such as http://127.0.0.1:6333")
+        if parts.username is not None or parts.password is not None:
+            raise ValueError(f"must hold no user or password: set {QDRANT_PREFIX}API_KEY")
+        return url
 
     @field_validator("ca_file")
     @classmethod
-    def _certificates_exist(cls, path: Path | None) -> Path | None:
-        if path is not None and not path.expanduser().is_file():
-            raise ValueError("must name a file of certificates")
-        return path.expanduser() if path else None
+    def _certificates_can_be_read(cls, path: Path | None) -> Path | None:
+        if path is None:
+            return None
+        try:
+            ssl.create_default_context(cafile=path.expanduser())
+        except (OSError, ssl.SSLError) as error:
+            raise ValueError("must name a file of certificates (PEM)") from error
+        return path.expanduser()
 
     @model_validator(mode="after")
     def _enough_replicas_confirm(self) -> "QdrantSettings":

@@ -101,8 +101,8 @@ class Settings(EnvironmentSettings):
     @field_validator("api_key")
     @classmethod
     def _key_is_strong_ascii(cls, key: SecretStr | None) -> SecretStr | None:
-        secret = key.get_secret_value() if key else ""
-        if key and (len(secret) < MIN_API_KEY_CHARS or not secret.isascii() or not secret.isprintable()):
+        secret = key.get_secret_value() if key is not None else ""
+        if key is not None and (len(secret) < MIN_API_KEY_CHARS or not secret.isascii() or not secret.isprintable()):
             raise ValueError(f"must have at least {MIN_API_KEY_CHARS} ASCII characters")
         return key
 

@@ -56,6 +56,7 @@ def http_address(url: str | None) -> str | None:
 
 
 def header_secret(key: SecretStr | None) -> SecretStr | None:
-    if key and not (key.get_secret_value().isascii() and key.get_secret_value().isprintable()):
-        raise ValueError("must be printable ASCII without line breaks")
+    secret = key.get_secret_value() if key is not None else "unset"
+    if not (secret.isascii() and secret.isprintable() and secret.strip()):
+        raise ValueError("must be printable ASCII without line breaks, and not empty")
     return key

@@ -1,17 +1,20 @@
 """Copying a whole store into another one: in parts, again and again without harm, and checked at the end.
 
 There is no record of how far a copy came. Each part is compared with what the target has and only the rest is stored: a
-copy that was interrupted at any point goes on when it is started again.
+copy that was interrupted at any point goes on when it is started again, and a last pass that finds nothing to store
+proves that everything is there.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from ..embeddings.base import Embedder
 from ..embeddings.windows import embed_windows
-from ..errors import MigrationIncomplete
-from ..models import EmbeddedMemory, Memory, MemoryFilter
+from ..errors import MigrationIncomplete, Unavailable
+from ..models import EmbeddedMemory, Memory, Vector
 from ..storage.base import WholeStorage
 from ..storage.merging import unite
 
@@ -19,8 +22,10 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with what is being done, how much is done, and how much there is to do."""
 
 PART = 250
-# Of so many memories, evenly chosen, every field and the vector are compared at the end.
+# Of so many memories, evenly chosen, the vectors are compared too.
 VERIFIED = 500
+# So often the source is gone through again if it has changed meanwhile.
+MOST_PASSES = 5
 # Stores may keep vectors scaled to length one, and rounded.
 LEAST_SIMILARITY = 0.999
 
@@ -30,12 +35,21 @@ class MigrationReport:
     memories: int
     """How many the source has."""
     copied: int
-    """How many of them were stored now; the others were there already."""
+    """How many were stored now, because the target lacked them or a part of them."""
     namespaces: int
     feedback: int
     verified: int
-    """Of how many every field and the vector were compared."""
+    """Of how many the vectors were compared; all memories were compared in what they say."""
     embeddings_reused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """What came of going through the source once."""
+
+    memories: int
+    copied: int
+    verified: int
 
 
 class Migration:
@@ -46,29 +60,48 @@ class Migration:
         self._progress = progress
 
     async def run(self) -> MigrationReport:
-        sizes = await self._source_sizes()
-        total = sum(sizes.values())
-        reuse = await self._same_model(list(sizes))
+        try:
+            return await self._copy_all()
+        except Unavailable as error:
+            raise MigrationIncomplete(f"{error.message} Run the same command again to go on.") from error
+
+    async def _copy_all(self) -> MigrationReport:
+        namespaces = await self._source.namespaces()
+        reuse = await self._same_model(namespaces)
+        first = await self._go_through("Copying", reuse, verify=False)
+        copied, last = first.copied, first
+        for _ in range(MOST_PASSES):
+            last = await self._go_through("Verifying", reuse, verify=True)
+            copied += last.copied
+            if not last.copied:
+                break
+        else:
+            raise MigrationIncomplete(
+                f"The target still lacked {last.copied} memories after {MOST_PASSES} passes: stop what writes to the"
+                " source and run the same command again."
+            )
+        feedback = sum([await self._copy_learned(namespace) for namespace in namespaces])
+        return MigrationReport(last.memories, copied, len(namespaces), feedback, last.verified, reuse)
+
+    async def _go_through(self, doing: str, reuse: bool, *, verify: bool) -> _Pass:
+        """Copy what the target lacks. If nothing is copied, everything is there: every memory has been compared."""
+        total = sum([(await self._source.stats(name)).memories for name in await self._source.namespaces()])
         step = max(1, total // VERIFIED)
-        done = copied = 0
-        sample: list[EmbeddedMemory] = []
+        done = copied = verified = 0
         cursor: str | None = None
-        self._progress("Copying", 0, total)
+        self._progress(doing, 0, total)
         while True:
             part = await self._source.scan(cursor, PART)
             copied += await self._copy_part(part.items, reuse)
-            sample += [item for number, item in enumerate(part.items, start=done) if number % step == 0]
+            if verify:
+                sample = [item for number, item in enumerate(part.items, start=done) if number % step == 0]
+                await self._compare_vectors(await self._embedded(sample, reuse))
+                verified += len(sample)
             done += len(part.items)
-            self._progress("Copying", min(done, total), total)
+            self._progress(doing, min(done, total), total)
             cursor = part.cursor
             if cursor is None:
-                break
-        feedback = sum([await self._copy_learned(namespace) for namespace in sizes])
-        await self._verify(done, sample, reuse)
-        return MigrationReport(total, copied, len(sizes), feedback, len(sample), reuse)
-
-    async def _source_sizes(self) -> dict[str, int]:
-        return {name: (await self._source.stats(name)).memories for name in await self._source.namespaces()}
+                return _Pass(done, copied, verified)
 
     async def _same_model(self, namespaces: Sequence[str]) -> bool:
         """Vectors are of use only to the model that made them."""
@@ -99,43 +132,34 @@ class Migration:
         }
 
     async def _copy_learned(self, namespace: str) -> int:
-        """Feedback on results, and the weights that are in force."""
-        said = await self._source.list_feedback(namespace)
-        known = set(await self._target.list_feedback(namespace))
-        for feedback in said:
-            if feedback not in known:
-                await self._target.add_feedback(namespace, feedback)
+        """Feedback on results, and the weights that are in force; what the target has and is newer stays."""
+        there = await self._target.list_feedback(namespace)
+        said_at = {(feedback.query, feedback.content_hash): feedback.created_at for feedback in there}
+        copied = 0
+        for feedback in await self._source.list_feedback(namespace):
+            known_at = said_at.get((feedback.query, feedback.content_hash))
+            if known_at is None or known_at < feedback.created_at:
+                copied += await self._target.add_feedback(namespace, feedback)
         tuning = await self._source.current_tuning(namespace)
-        in_force = await self._target.current_tuning(namespace)
-        if tuning and (in_force is None or in_force.weights != tuning.weights):
+        if tuning and await self._target.current_tuning(namespace) is None:
             await self._target.save_tuning(namespace, tuning)
-        return len(said)
+        return copied
 
-    async def _verify(self, scanned: int, sample: Sequence[EmbeddedMemory], reuse: bool) -> None:
-        sizes = await self._source_sizes()
-        if sum(sizes.values()) != scanned:
-            raise MigrationIncomplete(
-                f"The source changed while it was copied ({scanned} memories were read, it now has"
-                f" {sum(sizes.values())}): run the same command again."
-            )
-        for namespace, size in sizes.items():
-            copied = (await self._target.stats(namespace)).memories
-            if copied < size:
-                raise MigrationIncomplete(f"Of {size} memories in {namespace!r} only {copied} are in the target.")
-        for start in range(0, len(sample), PART):
-            self._progress("Verifying", start, len(sample))
-            await self._compare(await self._embedded(sample[start : start + PART], reuse))
-        self._progress("Verifying", len(sample), len(sample))
-
-    async def _compare(self, sample: Sequence[EmbeddedMemory]) -> None:
-        there = await self._in_target([item.memory for item in sample])
+    async def _compare_vectors(self, sample: Sequence[EmbeddedMemory]) -> None:
         for item in sample:
             memory = item.memory
-            if not _contains(there.get(_key(memory)), memory):
-                raise MigrationIncomplete(f"The memory {memory.content_hash} is not in the target as it is here.")
-            nearest = await self._target.retrieve(item.vectors[0], 1, MemoryFilter(memory.namespace))
-            if not nearest or nearest[0].raw_score < LEAST_SIMILARITY:
-                raise MigrationIncomplete(f"The vector of the memory {memory.content_hash} is not in the target.")
+            found = await self._target.get_embedded(memory.namespace, [memory.content_hash])
+            if not (found and _same_directions(found[0].vectors, item.vectors)):
+                raise MigrationIncomplete(f"The vectors of the memory {memory.content_hash} are not in the target.")
+
+
+def _same_directions(some: Sequence[Vector], others: Sequence[Vector]) -> bool:
+    return len(some) == len(others) and all(map(_same_direction, some, others))
+
+
+def _same_direction(one: Vector, other: Vector) -> bool:
+    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return one.size == other.size and float(one @ other) >= LEAST_SIMILARITY * lengths
 
 
 def _key(memory: Memory) -> tuple[str, str]:

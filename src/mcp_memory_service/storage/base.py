@@ -158,3 +158,7 @@ class WholeStorage(ServiceStorage, Protocol):
         """Up to `limit` memories of any namespace with their vectors, from where an earlier scan ended. What is there
         all the while comes exactly once; what is stored meanwhile may be left out."""
         ...
+
+    async def get_embedded(self, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
+        """Memories with their vectors, in the order asked; unknown ids are left out."""
+        ...

@@ -5,6 +5,7 @@ Every call may be sent again: reads by nature, writes because they name what the
 
 import asyncio
 import logging
+import math
 import random
 import ssl
 import warnings
@@ -17,7 +18,7 @@ import grpc
 import httpx
 from pydantic import ValidationError
 from qdrant_client import AsyncQdrantClient
-from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 from qdrant_client.models import ReadConsistency, ReadConsistencyType, WriteOrdering
 
@@ -28,6 +29,17 @@ T = TypeVar("T")
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 2.0
+
+# All that the client raises when a server fails. It asserts that an answer has a result, and reads what it got as text.
+_FAILURES = (
+    ApiException,
+    QdrantException,
+    grpc.RpcError,
+    TimeoutError,
+    JSONDecodeError,
+    UnicodeDecodeError,
+    AssertionError,
+)
 
 # What a server or a balancer in front of it says when the same request may succeed later.
 _PASSING_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -70,7 +82,7 @@ class QdrantConnection:
             try:
                 async with asyncio.timeout(self.options.timeout_seconds):
                     return await action(self._client)
-            except (ApiException, ResourceExhaustedResponse, grpc.RpcError, TimeoutError, JSONDecodeError) as error:
+            except _FAILURES as error:
                 failure = self._failure(error)
                 if not _may_pass(error) or attempt == self.options.retries:
                     raise failure from error
@@ -78,12 +90,11 @@ class QdrantConnection:
         raise AssertionError("the last attempt returns or raises")
 
     def _failure(self, error: Exception) -> StorageUnavailable | StorageFull:
-        reason = _reason(error)
-        if "no space left" in reason.lower():
-            return StorageFull(f"The disk of {self._name} is full: nothing was written.")
+        if _disk_is_full(error):
+            return StorageFull(f"The disk of {self._name} is full.")
         if _forbidden(error):
             return BackendUnavailable(f"{self._name} refuses the key: set MCP_MEMORY_QDRANT_API_KEY.")
-        return BackendUnavailable(f"{self._name} cannot be used now: {reason}.")
+        return BackendUnavailable(f"{self._name} cannot be used now: {_reason(error)}.")
 
     async def close(self) -> None:
         if not self._closed:
@@ -100,7 +111,7 @@ def _client(options: QdrantOptions) -> AsyncQdrantClient:
             api_key=options.api_key,
             prefer_grpc=options.grpc,
             grpc_port=options.grpc_port,
-            timeout=max(1, round(options.timeout_seconds)),
+            timeout=math.ceil(options.timeout_seconds),
             check_compatibility=False,  # it would ask the server, and block; `collection.py` checks the version
             verify=ssl.create_default_context(cafile=options.ca_file) if options.ca_file else True,
         )
@@ -123,6 +134,13 @@ def _may_pass(error: Exception) -> bool:
     return True
 
 
+def _disk_is_full(error: Exception) -> bool:
+    said = error.content.decode("utf-8", "replace") if isinstance(error, UnexpectedResponse) else ""
+    if isinstance(error, grpc.aio.AioRpcError):
+        said = error.details() or ""
+    return "no space left" in said.lower()
+
+
 def _forbidden(error: Exception) -> bool:
     if isinstance(error, grpc.aio.AioRpcError):
         return error.code() in _FORBIDDEN_CODES
@@ -132,13 +150,12 @@ def _forbidden(error: Exception) -> bool:
 def _reason(error: Exception) -> str:
     """One line that repeats nothing of what was stored or asked."""
     if isinstance(error, UnexpectedResponse):
-        detail = error.content.decode("utf-8", "replace")[:200] if b"No space left" in error.content else ""
-        return f"it answers {error.status_code} {error.reason_phrase} {detail}".strip()
+        return f"it answers {error.status_code} {error.reason_phrase}".strip()
     if isinstance(error, grpc.aio.AioRpcError):
         return f"gRPC says {error.code().name}"
     source = error.source if isinstance(error, ResponseHandlingException) else error
     if isinstance(source, TimeoutError | httpx.TimeoutException):
         return "it does not answer in time"
-    if isinstance(source, ValidationError | JSONDecodeError):
+    if isinstance(source, ValidationError | JSONDecodeError | UnicodeDecodeError | AssertionError):
         return "its answer is incomplete"
-    return f"{type(source).__name__} {source}".strip()
+    return f"{type(source).__name__} {source}".strip() if isinstance(source, httpx.TransportError) else "it is busy"

@@ -24,19 +24,14 @@ def has_phrase(words: Sequence[str]) -> models.FieldCondition:
     return models.FieldCondition(key="terms", match=models.MatchPhrase(phrase=" ".join(words)))
 
 
-def passing(
-    where: MemoryFilter,
-    *also: models.Condition,
-    none_of: Iterable[models.Condition] = (),
-    one_of: Iterable[models.Condition] = (),
-) -> models.Filter:
+def passing(where: MemoryFilter, *also: models.Condition, one_of: Iterable[models.Condition] = ()) -> models.Filter:
     """The memories that pass the filter, narrowed by further conditions."""
-    return models.Filter(must=[*_conditions(where), *also], must_not=list(none_of) or None, should=list(one_of) or None)
+    return models.Filter(must=[*_conditions(where), *also], should=list(one_of) or None)
 
 
-def every_memory(*also: models.Condition, one_of: Iterable[models.Condition] = ()) -> models.Filter:
+def every_memory() -> models.Filter:
     """Memories of all namespaces."""
-    return models.Filter(must=[equals("kind", MEMORY), *also], should=list(one_of) or None)
+    return models.Filter(must=[equals("kind", MEMORY)])
 
 
 def _conditions(where: MemoryFilter) -> list[models.Condition]:

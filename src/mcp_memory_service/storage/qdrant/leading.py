@@ -1,5 +1,6 @@
 """The best of what a search found, and the newest of many equals where it was cut in the middle of them."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from .points import CANDIDATE_FIELDS, Payload, candidate_from, payload_of
 
 # Of a short list each place counts; the searches of the service ask for 250 and more.
 LEAST_FETCHED = 300
+MOST_BEYOND_LIMIT = 5000
 
 # Of memories that score alike and were created in the same microsecond, as by an import, so many are looked at.
 MOST_OF_ONE_MOMENT = 1000
@@ -49,7 +51,7 @@ async def leading(connection: QdrantConnection, search: SparseSearch, limit: int
     The server orders by weights in single precision and leaves open which of many equals it sends: more are fetched
     than asked for, and if the cut falls among equals, the newest of them are fetched too.
     """
-    fetched = max(LEAST_FETCHED, round(limit * search.breadth))
+    fetched = max(LEAST_FETCHED, min(limit + MOST_BEYOND_LIMIT, round(limit * search.breadth)))
     answer = await connection.call(
         lambda client: client.query_points(
             connection.collection,
@@ -61,7 +63,9 @@ async def leading(connection: QdrantConnection, search: SparseSearch, limit: int
             consistency=connection.read_consistency,
         )
     )
-    ranked = best_first(_scored(payload_of(point), search.score, point.score) for point in answer.points)
+    # Hundreds of texts are looked through: the event loop goes on meanwhile.
+    scored = (_scored(payload_of(point), search.score, point.score) for point in answer.points)
+    ranked = await asyncio.to_thread(best_first, scored)
     if len(answer.points) == fetched:
         cut = _cut_equals(ranked, limit, lowest=answer.points[-1].score)
         if cut:

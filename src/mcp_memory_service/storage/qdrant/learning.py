@@ -5,11 +5,14 @@ from uuid import uuid4
 
 from qdrant_client import models
 
+from ...errors import StorageUnavailable
 from ...models import Feedback, TunedWeights, Tuning
 from .connection import QdrantConnection
 from .filters import equals
 from .points import FEEDBACK, TUNING, Payload, memory_id, other_id, payload_of
 from .reads import retrieved, scrolled
+
+MOST_ATTEMPTS = 20
 
 
 async def add_feedback(connection: QdrantConnection, namespace: str, feedback: Feedback) -> bool:
@@ -40,17 +43,15 @@ async def all_feedback(connection: QdrantConnection, namespace: str) -> list[Fee
 async def save_tuning(connection: QdrantConnection, namespace: str, tuning: Tuning) -> Tuning:
     """The version after the highest there is; if somebody else takes it first, the next one."""
     token = uuid4().hex
-    while True:
-        taken = [int(payload["version"]) for payload in await _payloads(connection, TUNING, None)]
-        saved = replace(tuning, version=max(taken, default=0) + 1)
-        point_id = other_id(TUNING, str(saved.version))
+    for _ in range(MOST_ATTEMPTS):
+        versions = await _payloads(connection, TUNING, None)
+        ours = [_tuning_from(payload) for payload in versions if payload["token"] == token]
+        if ours:
+            return ours[0]
+        saved = replace(tuning, version=max((int(payload["version"]) for payload in versions), default=0) + 1)
         payload = {"kind": TUNING, "scope": namespace, "rolled_back": False, "token": token, **asdict(saved)}
-        await _upsert(connection, point_id, payload, models.UpdateMode.INSERT_ONLY)
-        found = await connection.call(
-            lambda client, point_id=point_id: client.retrieve(connection.collection, [point_id], with_payload=["token"])
-        )
-        if found and payload_of(found[0])["token"] == token:
-            return saved
+        await _upsert(connection, other_id(TUNING, str(saved.version)), payload, models.UpdateMode.INSERT_ONLY)
+    raise StorageUnavailable("Too many tunings are saved at once; try again.")
 
 
 async def current_tuning(connection: QdrantConnection, namespace: str) -> Tuning | None:

@@ -43,9 +43,9 @@ def other_id(kind: str, *parts: str) -> str:
 
 
 def memory_point(
-    memory: Memory, vectors: Sequence[Vector], text: IndexedText, revision: str, birth: str
+    memory: Memory, vectors: Sequence[Vector], text: IndexedText, revisions: Sequence[str], birth: str
 ) -> models.PointStruct:
-    """`revision` names this state of the memory, `birth` the write that made it."""
+    """`revisions` name this state of the memory and the ones before it, `birth` the write that made it."""
     terms = text_terms(text)
     tag_keys = [fold_tag(tag) for tag in memory.tags]
     sparse = {TERMS: _term_vector(terms), TAGS: sparse_vector(dict.fromkeys(tag_keys, 1.0))}
@@ -69,7 +69,8 @@ def memory_point(
         "terms": " ".join(terms),
         "length": length_of(terms),
         "windows": len(vectors),
-        "revision": revision,
+        "revision": revisions[0],
+        "revisions": list(revisions),
         "birth": birth,
         **{name: value for name, value in optional.items() if value is not None},
     }

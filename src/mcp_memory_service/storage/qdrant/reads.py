@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from typing import TypeVar
 
 import numpy as np
 from qdrant_client import models
@@ -35,9 +34,11 @@ from .points import (
 )
 from .statistics import count, facet
 
-T = TypeVar("T")
-
 PAGE = 500
+# With vectors: a memory of the greatest length has 155 of them, of some 8,000 characters each as they are sent.
+VECTOR_PAGE = 32
+
+GREATEST_SEQUENCE = 2**63 - 1
 
 
 async def nearest(
@@ -70,7 +71,8 @@ async def adjacent(
     for record in await retrieved(connection, where.namespace, content_hashes, ["session", "sequence"]):
         session, sequence = payload_of(record).get("session"), payload_of(record).get("sequence")
         if session is not None and sequence is not None:
-            wanted.setdefault(session, set()).update((sequence - 1, sequence + 1))
+            near = (number for number in (sequence - 1, sequence + 1) if 0 <= number <= GREATEST_SEQUENCE)
+            wanted.setdefault(session, set()).update(near)
     if not wanted:
         return []
     places = [
@@ -144,7 +146,8 @@ async def page_of_memories(connection: QdrantConnection, where: MemoryFilter, of
         _count_later(connection, where, newest), _between(connection, where, oldest, newest)
     )
     shown.sort(key=lambda candidate: (-candidate.created_at, candidate.content_hash))
-    hashes = [candidate.content_hash for candidate in shown[offset - later : offset - later + limit]]
+    start = max(0, offset - later)  # below 0 if something newer was stored meanwhile
+    hashes = [candidate.content_hash for candidate in shown[start : start + limit]]
     return MemoryPage(memories=tuple(await get_many(connection, where.namespace, hashes)), total=total)
 
 
@@ -183,9 +186,24 @@ async def namespaces(connection: QdrantConnection) -> list[str]:
 
 async def scan(connection: QdrantConnection, cursor: str | None, limit: int) -> MemoryScan:
     """In the order of their ids."""
-    records, following = await scroll_page(connection, every_memory(), True, cursor, limit, vectors=True)
-    items = tuple(EmbeddedMemory(memory_from(payload_of(record)), vectors_of(record)) for record in records)
-    return MemoryScan(items, following)
+    page = min(limit, VECTOR_PAGE)
+    records, following = await scroll_page(connection, every_memory(), True, cursor, page, vectors=True)
+    return MemoryScan(tuple(map(_embedded, records)), following)
+
+
+async def get_embedded(
+    connection: QdrantConnection, namespace: str, content_hashes: Sequence[str]
+) -> list[EmbeddedMemory]:
+    found: dict[str, EmbeddedMemory] = {}
+    for start in range(0, len(content_hashes), VECTOR_PAGE):
+        part = content_hashes[start : start + VECTOR_PAGE]
+        for record in await retrieved(connection, namespace, part, True, vectors=True):
+            found[payload_of(record)["content_hash"]] = _embedded(record)
+    return [found[content_hash] for content_hash in content_hashes if content_hash in found]
+
+
+def _embedded(record: models.Record) -> EmbeddedMemory:
+    return EmbeddedMemory(memory_from(payload_of(record)), vectors_of(record))
 
 
 async def store_stats(connection: QdrantConnection, namespace: str, pinned: Pinned) -> StoreStats:
@@ -262,7 +280,8 @@ async def scrolled(
     """All points that pass a filter, page by page, in the order of their ids."""
     offset: str | None = None
     while True:
-        records, offset = await scroll_page(connection, where, fields, offset, PAGE, vectors=vectors)
+        page = VECTOR_PAGE if vectors else PAGE
+        records, offset = await scroll_page(connection, where, fields, offset, page, vectors=vectors)
         for record in records:
             yield record
         if offset is None:

@@ -31,51 +31,63 @@ class TextStatistics:
         self._corpus: Corpus | None = None
         self._corpus_expires = 0.0
         self._writes = 0
+        self._measuring = asyncio.Lock()
         self._counts: dict[str, int] = {}
         self._counts_expire = 0.0
 
     def note_writes(self, memories: int) -> None:
         self._writes += memories
-        self._counts.clear()
+        self._counts = {}  # a new one: a count that is under way belongs to the old
 
     async def corpus(self) -> Corpus:
         """All memories of all namespaces, and their words together."""
-        known = self._corpus
-        if (
-            known is None
-            or time.monotonic() > self._corpus_expires
-            or self._writes > known.memories * NOTICEABLE_CHANGE
-        ):
-            self._writes = 0
-            known = await self._measured()
-            self._corpus, self._corpus_expires = known, time.monotonic() + CORPUS_SECONDS
-        return known
+        async with self._measuring:
+            known = self._corpus
+            if (
+                known is None
+                or time.monotonic() > self._corpus_expires
+                or self._writes > known.memories * NOTICEABLE_CHANGE
+            ):
+                writes_before = self._writes
+                known = await self._measured()
+                self._corpus, self._corpus_expires = known, time.monotonic() + CORPUS_SECONDS
+                self._writes -= writes_before
+            return known
 
     async def having_each(self, conditions: Sequence[models.Condition]) -> list[int]:
         """How many memories of the store pass each condition on their words; remembered for a few seconds.
 
         A large store is not counted through for each word of a query: its index knows how many have the word, but for
-        deletions that it has not cleared away yet.
+        deletions that it has not cleared away yet. Of phrases it knows nothing.
         """
         now = time.monotonic()
         if now > self._counts_expire:
-            self._counts.clear()
+            self._counts = {}
             self._counts_expire = now + COUNT_SECONDS
-        exact = (await self.corpus()).memories <= COUNTED_EXACTLY
-        return list(await asyncio.gather(*(self._having(condition, exact=exact) for condition in conditions)))
+        small = (await self.corpus()).memories <= COUNTED_EXACTLY
+        return list(
+            await asyncio.gather(
+                *(self._having(condition, exact=small or _is_phrase(condition)) for condition in conditions)
+            )
+        )
 
     async def _having(self, condition: models.Condition, *, exact: bool) -> int:
         name = condition.model_dump_json()
-        if name not in self._counts:
+        counts = self._counts
+        if name not in counts:
             # Nothing but memories has words.
-            self._counts[name] = await count(self._connection, models.Filter(must=[condition]), exact=exact)
-        return self._counts[name]
+            counts[name] = await count(self._connection, models.Filter(must=[condition]), exact=exact)
+        return counts[name]
 
     async def _measured(self) -> Corpus:
         lengths = await facet(self._connection, "length", every_memory())
         return Corpus(
             memories=sum(lengths.values()), words=sum(int(length) * count for length, count in lengths.items())
         )
+
+
+def _is_phrase(condition: models.Condition) -> bool:
+    return isinstance(condition, models.FieldCondition) and isinstance(condition.match, models.MatchPhrase)
 
 
 class CorpusSizes:
@@ -107,6 +119,13 @@ async def count(connection: QdrantConnection, where: models.Filter, *, exact: bo
 async def facet(connection: QdrantConnection, field: str, where: models.Filter) -> dict[str | int | bool, int]:
     """Every value of a field with the number of points that have it."""
     found = await connection.call(
-        lambda client: client.facet(connection.collection, field, facet_filter=where, limit=MOST_DIFFERENT, exact=True)
+        lambda client: client.facet(
+            connection.collection,
+            field,
+            facet_filter=where,
+            limit=MOST_DIFFERENT,
+            exact=True,
+            consistency=connection.read_consistency,
+        )
     )
     return {hit.value: hit.count for hit in found.hits}

@@ -25,12 +25,16 @@ from ..vector_check import checked_vector
 from . import learning, reads
 from .collection import Pinned, open_collection, pinned_embedding
 from .connection import QdrantConnection
+from .finishing import AcceptedWrites
 from .options import QdrantOptions
 from .sampling import VectorSamples
 from .statistics import CorpusSizes, TextStatistics
 from .tag_search import tagged
 from .text_search import matching, word_rarities
 from .writes import Writer
+
+# As long as a server that is stopped gives its requests to finish.
+CLOSING_SECONDS = 10.0
 
 
 class QdrantStorage:
@@ -40,6 +44,7 @@ class QdrantStorage:
         self._connection = connection
         self._pinned = pinned
         self._writer = Writer(connection, analyze)
+        self._writes = AcceptedWrites()
         self._statistics = TextStatistics(connection)
         self._sizes = CorpusSizes(connection)
         self._samples = VectorSamples(connection, self._sizes)
@@ -74,10 +79,11 @@ class QdrantStorage:
 
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
         checked = [EmbeddedMemory(item.memory, self._checked(item.vectors)) for item in items]
-        try:
-            return await self._writer.store(checked)
-        finally:
-            self._statistics.note_writes(len(items))
+        async with self._writes.accepted():
+            try:
+                return await self._writer.store(checked)
+            finally:
+                self._statistics.note_writes(len(items))
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
         vector = checked_vector(query_vector, self._pinned.dimension)
@@ -118,16 +124,18 @@ class QdrantStorage:
         return await reads.page_of_memories(self._connection, where, offset, limit)
 
     async def update(self, namespace: str, content_hash: str, patch: MemoryPatch, now: int) -> Memory | None:
-        try:
-            return await self._writer.patch(namespace, content_hash, patch, now)
-        finally:
-            self._statistics.note_writes(1)
+        async with self._writes.accepted():
+            try:
+                return await self._writer.patch(namespace, content_hash, patch, now)
+            finally:
+                self._statistics.note_writes(1)
 
     async def delete(self, namespace: str, content_hash: str) -> bool:
-        try:
-            return await self._writer.delete(namespace, content_hash)
-        finally:
-            self._statistics.note_writes(1)
+        async with self._writes.accepted():
+            try:
+                return await self._writer.delete(namespace, content_hash)
+            finally:
+                self._statistics.note_writes(1)
 
     async def stats(self, namespace: str) -> StoreStats:
         return await reads.store_stats(self._connection, namespace, self._pinned)
@@ -153,12 +161,16 @@ class QdrantStorage:
     async def scan(self, cursor: str | None, limit: int) -> MemoryScan:
         return await reads.scan(self._connection, cursor, limit)
 
+    async def get_embedded(self, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
+        return await reads.get_embedded(self._connection, namespace, content_hashes)
+
     async def ping(self) -> None:
         """The collection is asked for, not only the server: it may have been dropped."""
         if await pinned_embedding(self._connection) != self._pinned:
             raise StoreRefused("The Qdrant collection was dropped or replaced; restart the service.")
 
     async def close(self) -> None:
+        await self._writes.finish(CLOSING_SECONDS)
         await self._connection.close()
 
     def _checked(self, vectors: Sequence[Vector]) -> tuple[Vector, ...]:

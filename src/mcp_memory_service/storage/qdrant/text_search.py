@@ -48,7 +48,7 @@ class Sought:
         counted = Counter(terms)
         return [
             *(counted[word] for word in self.words),
-            *(_occurrences(phrase, terms) for phrase in self.phrases),
+            *(_occurrences(phrase, terms) if all(map(counted.get, phrase)) else 0 for phrase in self.phrases),
             *(counted[name] for name in self.names),
         ]
 

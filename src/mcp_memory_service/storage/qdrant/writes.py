@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from qdrant_client import models
 
-from ...errors import BackendUnavailable, BatchIncomplete, StorageFull, StorageUnavailable
+from ...errors import BackendUnavailable, BatchIncomplete, InvalidInput, StorageFull, StorageUnavailable
 from ...models import EmbeddedMemory, Memory, MemoryPatch, StoreOutcome, Vector
 from ..base import TextAnalyzer
 from ..merging import apply_patch, unite, unite_tags
@@ -27,7 +27,10 @@ from .reads import retrieved, vectors_of
 # One request holds at most so many memories and about so many bytes; Qdrant refuses more than 32 MB.
 CHUNK_MEMORIES = 100
 CHUNK_BYTES = 4_000_000
-BYTES_PER_NUMBER = 12
+BYTES_PER_NUMBER = 22
+
+# So many of the last revisions of a memory are kept: a write that was written over before it looked finds itself there.
+KEPT_REVISIONS = 8
 
 # Each round one of the writers of a memory succeeds: so many at once is more than there will be.
 MOST_ROUNDS = 100
@@ -40,15 +43,15 @@ Planned: TypeAlias = dict[str, dict[int, StoreOutcome]]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A memory as it was read, with the names of its state and of the write that made it."""
+    """A memory as it was read, with the names of its last states (newest first) and of the write that made it."""
 
     memory: Memory
-    revision: str
+    revisions: tuple[str, ...]
     birth: str
 
     @classmethod
     def of(cls, payload: Payload) -> "Stored":
-        return cls(memory_from(payload), payload["revision"], payload["birth"])
+        return cls(memory_from(payload), tuple(payload["revisions"]), payload["birth"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ class Writer:
                     _settle(outcomes, planned, {change.point_id for change in chunk} - not_taken)
                 if len(outcomes) == len(items):
                     break
-        except (StorageUnavailable, StorageFull) as error:
+        except (StorageUnavailable, StorageFull, InvalidInput) as error:
             if not outcomes:
                 raise
             raise BatchIncomplete([number in outcomes for number in range(len(items))], error.message) from error
@@ -107,19 +110,24 @@ class Writer:
             patched = apply_patch(seen.memory, patch, now)
             if patched is seen.memory:
                 return patched
-            if not await self._write([Change(seen, patched, vectors_of(records[0]))], seen.birth):
+            if not await self._write([Change(seen, patched, vectors_of(records[0]))], birth=seen.birth):
                 return patched
         raise AssertionError("the rounds end with an error")
 
     async def delete(self, namespace: str, content_hash: str) -> bool:
+        """Names the birth of what it deletes: sent again, it leaves a memory alone that was stored anew meanwhile."""
         point_id = memory_id(namespace, content_hash)
-        records = await retrieved(self._connection, namespace, [content_hash], ["tags"])
+        records = await retrieved(self._connection, namespace, [content_hash], ["tags", "birth"])
         if not records:
             return False
-        about_it = models.Filter(must=[equals("kind", FEEDBACK), equals("memory_id", point_id)])
+        this_one: list[models.Condition] = [
+            models.HasIdCondition(has_id=[point_id]),
+            equals("birth", payload_of(records[0])["birth"]),
+        ]
+        about_it: list[models.Condition] = [equals("kind", FEEDBACK), equals("memory_id", point_id)]
         operations: list[models.UpdateOperation] = [
-            models.DeleteOperation(delete=models.PointIdsList(points=[point_id])),
-            models.DeleteOperation(delete=models.FilterSelector(filter=about_it)),
+            models.DeleteOperation(delete=models.FilterSelector(filter=models.Filter(must=this_one))),
+            models.DeleteOperation(delete=models.FilterSelector(filter=models.Filter(must=about_it))),
         ]
         if payload_of(records[0])["tags"]:
             operations.append(_new_tag_list(namespace))
@@ -142,10 +150,9 @@ class Writer:
         known = [change for change in changes if change.seen is not None]
         operations: list[models.UpdateOperation] = []
         if new:
-            points = [self._point(change, revision, birth) for change in new]
-            operations.append(_upsert(points, models.UpdateMode.INSERT_ONLY))
+            operations.append(_upsert(await self._points(new, revision, birth), models.UpdateMode.INSERT_ONLY))
         if known:
-            points = [self._point(change, revision, birth) for change in known]
+            points = await self._points(known, revision, birth)
             operations.append(_upsert(points, models.UpdateMode.UPDATE_ONLY, _as_seen(known)))
         # After the memories, so that who sees the new version sees the new tags.
         namespaces = {change.memory.namespace for change in changes if change.changes_tags}
@@ -159,17 +166,22 @@ class Writer:
             lambda client: client.retrieve(
                 self._connection.collection,
                 ids,
-                with_payload=["revision"],
+                with_payload=["revisions"],
                 consistency=self._connection.read_consistency,
             )
         )
-        taken = {str(record.id) for record in records if payload_of(record)["revision"] == revision}
+        taken = {str(record.id) for record in records if revision in payload_of(record)["revisions"]}
         return set(ids) - taken
 
+    async def _points(self, changes: Sequence[Change], revision: str, birth: str) -> list[models.PointStruct]:
+        """Made beside the event loop: a long text takes a tenth of a second to be cut into words."""
+        return await asyncio.to_thread(lambda: [self._point(change, revision, birth) for change in changes])
+
     def _point(self, change: Change, revision: str, birth: str) -> models.PointStruct:
-        memory = change.memory
+        memory, seen = change.memory, change.seen
         text = self._analyze(memory.content, memory.tags)
-        return memory_point(memory, change.vectors, text, revision, change.seen.birth if change.seen else birth)
+        revisions = [revision, *(seen.revisions if seen else ())][:KEPT_REVISIONS]
+        return memory_point(memory, change.vectors, text, revisions, seen.birth if seen else birth)
 
     async def _send(self, operations: Sequence[models.UpdateOperation]) -> None:
         results = await self._connection.call(
@@ -204,7 +216,7 @@ def _plan(
             memory = replace(item.memory, tags=unite_tags(item.memory.tags))
         else:
             memory = unite(current, item.memory)
-        # Ours was inserted in an earlier round, and somebody has added to it since.
+        # Ours was inserted in an earlier round, and more was added since than is kept of its revisions.
         created = current is None or (point_id not in planned and seen is not None and seen.birth == birth)
         planned.setdefault(point_id, {})[number] = StoreOutcome(memory, created)
         if memory is not current:
@@ -233,11 +245,11 @@ def _chunks(changes: Sequence[Change]) -> Iterator[list[Change]]:
 
 
 def _as_seen(changes: Sequence[Change]) -> models.Filter:
-    """Matches each point only in the revision that was read; a revision belongs to one write, an id to one point."""
+    """Matches each point only in the revision that was read, which no later one has as its newest."""
     return models.Filter(
         should=[
             models.Filter(
-                must=[models.HasIdCondition(has_id=[change.point_id]), equals("revision", change.seen.revision)]
+                must=[models.HasIdCondition(has_id=[change.point_id]), equals("revision", change.seen.revisions[0])]
             )
             for change in changes
             if change.seen is not None

@@ -21,7 +21,7 @@ from ...models import (
     Vector,
     VectorSample,
 )
-from .rows import MEMORY_COLUMNS, condition, memory_from_row
+from .rows import MEMORY_COLUMNS, condition, find_memory, memory_from_row
 from .schema import pinned_embedding, schema_version
 
 ALL_ROWS = -1  # as a LIMIT
@@ -198,6 +198,11 @@ def scan(connection: apsw.Connection, cursor: str | None, limit: int) -> MemoryS
     ).fetchall()
     items = tuple(EmbeddedMemory(memory_from_row(row[1:]), _vectors(connection, cast("int", row[0]))) for row in rows)
     return MemoryScan(items, cursor=str(rows[-1][0]) if len(rows) == limit else None)
+
+
+def get_embedded(connection: apsw.Connection, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
+    found = (find_memory(connection, namespace, content_hash) for content_hash in content_hashes)
+    return [EmbeddedMemory(row[1], _vectors(connection, row[0])) for row in found if row]
 
 
 def _vectors(connection: apsw.Connection, memory_id: int) -> tuple[Vector, ...]:

@@ -146,6 +146,9 @@ class SqliteVecStorage:
     async def scan(self, cursor: str | None, limit: int) -> MemoryScan:
         return await self._threads.read(lambda connection: reads.scan(connection, cursor, limit))
 
+    async def get_embedded(self, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
+        return await self._threads.read(lambda connection: reads.get_embedded(connection, namespace, content_hashes))
+
     async def ping(self) -> None:
         self._threads.require_same_file()
         await self._threads.read(pinned_embedding)
