@@ -91,8 +91,8 @@ def _qdrant(settings: QdrantSettings) -> "tuple[type[QdrantStorage], QdrantOptio
         from .storage.qdrant import CollectionLayout, QdrantOptions, QdrantStorage  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ConfigurationError(
-            f"The Qdrant backend needs {error.name}: install it with `make qdrant`, or pip install"
-            " 'mcp-memory-service[qdrant]'."
+            f"The Qdrant backend needs {error.name}: install it with `make qdrant`,"
+            " or with pip install 'qdrant-client>=1.20'."
         ) from error
     layout = CollectionLayout(
         shards=settings.shards,

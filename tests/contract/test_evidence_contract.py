@@ -31,6 +31,13 @@ async def test_neighbours_are_the_memories_before_and_after_in_the_session(store
     assert len(await store.adjacent([hashes[2]], 1, EVERYTHING)) == 1
 
 
+async def test_the_ends_of_the_numbers_have_neighbours_too(store: MemoryStorage):
+    ends = [turn("talk", number, f"turn {number}") for number in (0, 1, 2**63 - 2, 2**63 - 1)]
+    await store.store_batch(ends)
+    found = await store.adjacent([ends[0].memory.content_hash, ends[3].memory.content_hash], 100, EVERYTHING)
+    assert [candidate.sequence for candidate in found] == [1, 2**63 - 2]
+
+
 async def test_neighbours_pass_the_filter_and_stay_in_the_namespace(store: MemoryStorage):
     first, second = turn("talk", 1, "first"), turn("talk", 2, "second", "wanted")
     await store.store_batch([first, second, turn("talk", 2, "theirs", namespace="theirs")])

@@ -44,6 +44,13 @@ async def test_a_scan_reaches_every_memory_once_with_its_vectors(whole: WholeSto
         assert all(np.allclose(item.vectors, (EAST, NORTH)) for item in found)
 
 
+async def test_memories_are_got_with_their_vectors_in_the_order_asked(whole: WholeStorage):
+    await whole.store_batch([embedded(memory("a"), EAST, NORTH), embedded(memory("b"), NORTH)])
+    found = await whole.get_embedded("default", [content_hash("b"), "0" * 64, content_hash("a")])
+    assert [item.memory.content for item in found] == ["b", "a"]
+    assert np.allclose(found[1].vectors, (EAST, NORTH))
+
+
 async def test_an_empty_store_has_no_namespace_and_nothing_to_scan(whole: WholeStorage):
     assert await whole.namespaces() == []
     assert (await whole.scan(None, 10)).items == ()

@@ -42,7 +42,7 @@ def test_docker_compose_config_passes(profile: list[str]):
     assert done.returncode == 0, done.stderr
     shown: dict[str, Any] = yaml.safe_load(done.stdout)
     assert {"keys", "memory", "qdrant"} <= set(shown["services"])
-    assert shown["services"]["memory"]["environment"]["MCP_MEMORY_QDRANT_URL"] == "http://qdrant:6333"
+    assert shown["services"]["memory"]["environment"]["MCP_MEMORY_QDRANT_URL"] == "http://qdrant-nodes:6333"
 
 
 def test_without_a_profile_the_service_and_one_qdrant_start():
@@ -66,7 +66,8 @@ def test_what_depends_on_health_has_a_health_check_and_every_volume_is_declared(
             if needed["condition"] == "service_healthy":
                 assert "healthcheck" in SERVICES[name] or name in in_image, name
         for volume in service.get("volumes", []):
-            assert volume.split(":")[0] in COMPOSE["volumes"]
+            source = volume.split(":")[0]
+            assert source in COMPOSE["volumes"] or (ROOT / source).is_file()
 
 
 def test_keys_are_made_once_and_are_read_as_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -85,6 +86,18 @@ def test_keys_are_made_once_and_are_read_as_settings(tmp_path: Path, monkeypatch
     assert settings.api_key.get_secret_value() == first["mcp_memory_api_key"]
     assert settings.qdrant.api_key is not None
     assert settings.qdrant.api_key.get_secret_value() == first["mcp_memory_qdrant_api_key"]
+
+
+def test_a_half_made_key_is_made_anew(tmp_path: Path):
+    (tmp_path / "mcp_memory_api_key.new").touch(mode=0o400)
+    subprocess.run([sys.executable, "-c", SERVICES["keys"]["command"][0].replace("/keys", str(tmp_path))], check=True)
+    assert len((tmp_path / "mcp_memory_api_key").read_text()) > 40
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["mcp_memory_api_key", "mcp_memory_qdrant_api_key"]
+
+
+def test_all_nodes_answer_to_one_name():
+    for name in ("qdrant", "qdrant-2", "qdrant-3"):
+        assert SERVICES[name]["networks"]["default"]["aliases"] == ["qdrant-nodes"]
 
 
 def test_qdrant_gets_its_key_and_its_arguments(tmp_path: Path):

@@ -219,3 +219,89 @@ async def test_vectors_come_back_as_they_were_after_changes(store: QdrantStorage
     for number in range(20):
         await store.update("default", NOTE.content_hash, MemoryPatch(metadata={"n": number}), now=number)
     assert np.allclose((await store.scan(None, 5)).items[0].vectors[0], before, atol=1e-7)
+
+
+@pytest.mark.parametrize("content", ["ü" * 99, "a" + "ü" * 99, "部署" * 50, "x部" * 50])
+async def test_an_answer_cut_within_a_character_is_incomplete_too(
+    store: QdrantStorage, proxy: FaultProxy, content: str
+):
+    for extra in range(4):  # wherever the middle falls
+        await store.store(embedded(memory(content + "y" * extra, "größe")))
+        proxy.plan = always(Fault.HALF_SAID)
+        with pytest.raises(BackendUnavailable, match="its answer is incomplete"):
+            await store.get("default", content_hash(content + "y" * extra))
+        proxy.plan = always(Fault.NONE)
+
+
+async def test_a_store_is_not_repeated_over_what_came_after_it(
+    store: QdrantStorage, qdrant_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Somebody patches the memory between our write and our look at it: their patch stays, and ours was a creation."""
+    other = await opened(qdrant_url, tmp_path)
+    look = qdrant_writes.Writer._not_taken
+
+    async def look_after_a_patch(writer: Any, changes: Any, revision: str) -> set[str]:
+        monkeypatch.setattr(qdrant_writes.Writer, "_not_taken", look)
+        await other.update("default", NOTE.content_hash, MemoryPatch(tags=()), now=5)
+        return await look(writer, changes, revision)
+
+    monkeypatch.setattr(qdrant_writes.Writer, "_not_taken", look_after_a_patch)
+    outcome = await store.store(embedded(NOTE))
+    assert outcome.created
+    found = await store.get("default", NOTE.content_hash)
+    assert found is not None
+    assert found.tags == ()
+    await other.close()
+
+
+async def test_a_delete_that_is_sent_again_leaves_a_newer_memory_alone(
+    store: QdrantStorage, qdrant_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    other = await opened(qdrant_url, tmp_path)
+    await store.store(embedded(NOTE))
+    send = qdrant_writes.Writer._send
+
+    async def send_twice(writer: Any, operations: Any) -> None:
+        monkeypatch.setattr(qdrant_writes.Writer, "_send", send)
+        await send(writer, operations)
+        await other.store(embedded(NOTE))
+        await send(writer, operations)
+
+    monkeypatch.setattr(qdrant_writes.Writer, "_send", send_twice)
+    assert await store.delete("default", NOTE.content_hash) is True
+    assert await store.get("default", NOTE.content_hash) == NOTE
+    await other.close()
+
+
+async def test_closing_finishes_what_was_accepted(qdrant_url: str, tmp_path: Path):
+    closing = await opened(qdrant_url, tmp_path)
+    storing = asyncio.create_task(closing.store_batch([embedded(memory(f"note {i}")) for i in range(250)]))
+    await asyncio.sleep(0)
+    await closing.close()
+    assert len(await storing) == 250
+    with pytest.raises(StorageUnavailable, match="closed"):
+        await closing.store(embedded(NOTE))
+
+
+async def test_long_memories_are_sampled_and_scanned_within_the_time_limit(store: QdrantStorage):
+    windows = [(float(i % 7 + 1), 1.0, float(i), 0.0) for i in range(155)]
+    await store.store_batch([embedded(memory(f"long {i}"), *windows) for i in range(40)])
+    assert len((await store.sample_vectors("default", 1000)).vectors) == 1000
+    part = await store.scan(None, 250)
+    assert part.cursor is not None
+    assert all(len(item.vectors) == 155 for item in part.items)
+
+
+async def test_the_list_is_never_empty_while_others_store(store: QdrantStorage):
+    await store.store_batch([embedded(memory(f"old {i}", at=i)) for i in range(20)])
+
+    async def storing() -> None:
+        for i in range(15):
+            await store.store(embedded(memory(f"new {i}", at=1_000 + i)))
+
+    async def listing() -> None:
+        for _ in range(15):
+            page = await store.list_memories(EVERYTHING, 0, 10)
+            assert len(page.memories) == 10
+
+    await asyncio.gather(storing(), listing())

@@ -61,6 +61,13 @@ def test_the_environment_beats_dotenv_and_flags_beat_both(monkeypatch: pytest.Mo
         ("MCP_TOOLSETS", "core,magic", "MCP_MEMORY_MCP_TOOLSETS: must name core, search, feedback or several of them"),
         ("FUSION", "magic", "MCP_MEMORY_FUSION: .*one of rrf, score"),
         ("QDRANT_URL", "ftp://x", "MCP_MEMORY_QDRANT_URL: must be an http or https address"),
+        (
+            "QDRANT_URL",
+            "http://user:pass@127.0.0.1:6333",
+            "must hold no user or password: set MCP_MEMORY_QDRANT_API_KEY",
+        ),
+        ("QDRANT_URL", "http://exa mple:6333", "MCP_MEMORY_QDRANT_URL: must be an http or https address"),
+        ("QDRANT_CA_FILE", __file__, "MCP_MEMORY_QDRANT_CA_FILE: must name a file of certificates"),
         ("QDRANT_API_KEY", "secret\n", "MCP_MEMORY_QDRANT_API_KEY: must be printable ASCII"),
         ("QDRANT_COLLECTION", "../x", "MCP_MEMORY_QDRANT_COLLECTION: "),
         ("QDRANT_SHARDS", "0", "MCP_MEMORY_QDRANT_SHARDS: .*allowed: 1 to 1024"),
@@ -111,6 +118,15 @@ def test_secrets_may_come_from_files_and_the_environment_wins(monkeypatch: pytes
     changed = load_settings().qdrant.api_key
     assert changed is not None
     assert changed.get_secret_value() == "from-the-environment"
+
+
+@pytest.mark.parametrize("name", ["mcp_memory_api_key", "mcp_memory_qdrant_api_key"])
+def test_an_empty_file_is_no_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str):
+    """It would be taken for no key at all, and leave the door open."""
+    (tmp_path / name).touch()
+    monkeypatch.setenv("MCP_MEMORY_SECRETS_DIR", str(tmp_path))
+    with pytest.raises(ConfigurationError, match=name.upper()):
+        load_settings()
 
 
 def test_lists_are_split_at_commas(monkeypatch: pytest.MonkeyPatch):

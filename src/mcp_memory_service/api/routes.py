@@ -25,6 +25,7 @@ from ..schemas import (
 )
 from ..services import MemoryService
 from .metrics import Metrics
+from .problems import RETRY_AFTER_SECONDS
 
 
 class Problem(BaseModel):
@@ -149,7 +150,9 @@ class ReadyOut(BaseModel):
 async def ready(service: Service, response: Response) -> ReadyOut:
     """Storing and searching would work now: 200, else 503 with the reasons."""
     state = await service.health()
-    response.status_code = 200 if state.ready else 503
+    if not state.ready:
+        response.status_code = 503
+        response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return ReadyOut(ready=state.ready, problems=sorted(state.problems))
 
 

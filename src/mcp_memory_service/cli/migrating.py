@@ -67,8 +67,8 @@ def _summary(report: MigrationReport, from_settings: Settings, to_settings: Sett
     return "\n".join(
         (
             f"From {from_settings.store}\n  to {to_settings.store}:",
-            f"The source has {report.memories:,} memories; {report.copied:,} were stored now ({vectors}), and nothing of"
-            f" them is missing. {report.verified:,} were compared with their vectors.",
+            f"The source has {report.memories:,} memories; {report.copied:,} were stored now ({vectors}), and"
+            f" nothing of them is missing. {report.verified:,} were compared with their vectors.",
             f"{report.feedback:,} notes of feedback were copied.",
         )
     )

@@ -25,7 +25,10 @@ class EmbeddingSettings(EnvironmentSettings):
     model: str | None = Field(default=None, description="Model name sent to that server; part of the store's identity")
     api_key: SecretStr | None = Field(default=None, description="Bearer token for that server")
     dimension: int | None = Field(
-        default=None, ge=1, le=65_536, description="Length of its vectors; unset = taken from its first answer"
+        default=None,
+        ge=1,
+        le=65_536,
+        description="Length of its vectors; unset = taken from its first answer; a new Qdrant collection needs it",
     )
     timeout_seconds: float = Field(default=30.0, gt=0, le=600, description="Limit for one request to that server")
     max_batch: int = Field(default=32, ge=1, le=2048, description="Most texts in one request to that server")

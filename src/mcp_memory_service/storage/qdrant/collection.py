@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import grpc
 from qdrant_client import AsyncQdrantClient, models
@@ -116,7 +116,7 @@ async def _described(connection: QdrantConnection) -> models.CollectionInfo | No
 
 async def _create(connection: QdrantConnection, model_id: str, dimension: int) -> None:
     layout = connection.options.layout
-    pinned = {"schema_version": SCHEMA_VERSION, "embedding_model": model_id, "embedding_dimension": dimension}
+    pinned = {"schema_version": SCHEMA_VERSION, "embedding_model": model_id}  # the dimension is that of its vectors
 
     async def create(client: AsyncQdrantClient) -> None:
         try:
@@ -169,16 +169,18 @@ def _quantization(layout: CollectionLayout) -> models.QuantizationConfig | None:
 
 
 def _pinned(collection: str, info: models.CollectionInfo) -> Pinned:
-    ours: dict[str, Any] | None = (info.config.metadata or {}).get(METADATA_KEY)
-    if not ours:
+    ours: Any = (info.config.metadata or {}).get(METADATA_KEY)
+    vectors = info.config.params.vectors
+    if not (isinstance(ours, dict) and isinstance(vectors, dict) and DENSE in vectors):
         raise StoreCorrupt(f"The Qdrant collection {collection!r} is one of another program; name another one.")
-    version = int(ours["schema_version"])
+    made_with = cast("dict[str, Any]", ours)
+    version = int(made_with["schema_version"])
     if version > SCHEMA_VERSION:
         raise SchemaTooNew(
             f"The Qdrant collection {collection!r} has schema version {version}, this program knows {SCHEMA_VERSION}:"
             " upgrade mcp-memory-service."
         )
-    return Pinned(str(ours["embedding_model"]), int(ours["embedding_dimension"]), version)
+    return Pinned(str(made_with["embedding_model"]), vectors[DENSE].size, version)
 
 
 def _require_same_embedding(pinned: Pinned, model_id: str, dimension: int | None) -> None:

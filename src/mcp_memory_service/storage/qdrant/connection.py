@@ -68,7 +68,7 @@ class QdrantConnection:
             None if options.read_consistency == "one" else ReadConsistencyType(options.read_consistency)
         )
         parts = urlsplit(options.url)
-        self._name = f"Qdrant at {parts.hostname}:{parts.port or 6333}"
+        self._name = f"Qdrant at {parts.hostname}:{options.grpc_port if options.grpc else parts.port or 6333}"
         self._client = _client(options)
         self._closed = False
 
