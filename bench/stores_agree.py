@@ -3,7 +3,8 @@
     python bench/stores_agree.py --data FOLDER --memories 5000 --queries 60
 
 Takes evaluation sets (as for `mcp-memory eval`), stores their texts in both stores with vectors made of their words,
-and compares the first 250 and the first 20 of words, tags and vectors. Qdrant is the stand-in of the tests, or QDRANT_URL.
+and compares the first 250 and the first 20 of words, tags and vectors. Qdrant is the stand-in of the tests, or the
+server at QDRANT_URL.
 """
 
 import argparse

@@ -10,8 +10,8 @@ B = 0.75
 # The length that stored weights are made for; the order among what they find is computed anew with the true average.
 # LoCoMo turns have 35 words, notes of our own corpus 38, CoSQA functions 47, Debian's package descriptions 76.
 REFERENCE_LENGTH = 64.0
-# The further the true average is from that, the more candidates are fetched. With so many, the first 250 and the first 20
-# are those of FTS5 for all of 60 queries on each of six sets, of 35 to 1,736 words a text (bench/stores_agree.py).
+# The further the true average is from that, the more candidates are fetched. With so many, the first 250 and the first
+# 20 are those of FTS5 for all of 60 queries on each of six sets, of 35 to 1,736 words a text (bench/stores_agree.py).
 BREADTH_PER_RATIO = 0.6
 GREATEST_BREADTH = 6.0
 
