@@ -10,6 +10,7 @@ from ...models import Candidate
 from .connection import QdrantConnection
 from .filters import equals
 from .points import CANDIDATE_FIELDS, Payload, candidate_from, payload_of
+from .reads import by_time
 
 # Of a short list each place counts; the searches of the service ask for 250 and more.
 LEAST_FETCHED = 300
@@ -83,7 +84,7 @@ def _cut_equals(ranked: Sequence[Scored], limit: int, lowest: float) -> list[Sco
     """Those at the limit that score alike and as low as the last that was sent: more of them may not have been sent."""
     if not ranked:
         return []
-    last_score = ranked[: limit + 1][-1].candidate.raw_score
+    last_score = ranked[:limit][-1].candidate.raw_score
     return [
         scored
         for scored in ranked
@@ -93,28 +94,13 @@ def _cut_equals(ranked: Sequence[Scored], limit: int, lowest: float) -> list[Sco
 
 async def _newest(connection: QdrantConnection, search: SparseSearch, alike: models.Filter, limit: int) -> list[Scored]:
     """The newest of those that score alike, and all that are as old as the last of them: ids decide among these."""
-    records = await _alike_by_time(connection, search, alike, limit)
+    fields = [*CANDIDATE_FIELDS, *search.fields]
+    records = await by_time(connection, alike, fields, limit)
     if len(records) == limit:
         last_moment = equals("created_at", payload_of(records[-1])["created_at"])
         of_one_moment = models.Filter(must=[alike, last_moment])
-        records += await _alike_by_time(connection, search, of_one_moment, MOST_OF_ONE_MOMENT)
+        records += await by_time(connection, of_one_moment, fields, MOST_OF_ONE_MOMENT)
     return [_scored(payload_of(record), search.score, 0.0) for record in records]
-
-
-async def _alike_by_time(
-    connection: QdrantConnection, search: SparseSearch, alike: models.Filter, limit: int
-) -> list[models.Record]:
-    records, _ = await connection.call(
-        lambda client: client.scroll(
-            connection.collection,
-            scroll_filter=alike,
-            limit=limit,
-            order_by=models.OrderBy(key="created_at", direction=models.Direction.DESC),
-            with_payload=[*CANDIDATE_FIELDS, *search.fields],
-            consistency=connection.read_consistency,
-        )
-    )
-    return records
 
 
 def _scored(payload: Payload, score: Score, server_score: float) -> Scored:

@@ -45,6 +45,7 @@ async def nearest(
     connection: QdrantConnection, query_vector: Vector, limit: int, where: MemoryFilter
 ) -> list[Candidate]:
     options = connection.options
+    # Asked for always: the collection, not our settings, says whether its vectors have smaller copies.
     rescoring = models.QuantizationSearchParams(rescore=True, oversampling=options.oversampling)
     answer = await connection.call(
         lambda client: client.query_points(
@@ -54,9 +55,7 @@ async def nearest(
             query_filter=passing(where),
             limit=limit,
             with_payload=CANDIDATE_FIELDS,
-            search_params=models.SearchParams(
-                hnsw_ef=options.hnsw_ef, quantization=None if options.layout.quantization == "none" else rescoring
-            ),
+            search_params=models.SearchParams(hnsw_ef=options.hnsw_ef, quantization=rescoring),
             consistency=connection.read_consistency,
         )
     )
@@ -238,17 +237,29 @@ async def store_stats(connection: QdrantConnection, namespace: str, pinned: Pinn
 async def _extreme_moment(
     connection: QdrantConnection, where: models.Filter, direction: models.Direction
 ) -> int | None:
+    records = await by_time(connection, where, ["created_at"], 1, direction)
+    return payload_of(records[0])["created_at"] if records else None
+
+
+async def by_time(
+    connection: QdrantConnection,
+    where: models.Filter,
+    fields: list[str],
+    limit: int,
+    direction: models.Direction = models.Direction.DESC,
+) -> list[models.Record]:
+    """The first points that pass a filter, newest first unless told otherwise."""
     records, _ = await connection.call(
         lambda client: client.scroll(
             connection.collection,
             scroll_filter=where,
-            limit=1,
+            limit=limit,
             order_by=models.OrderBy(key="created_at", direction=direction),
-            with_payload=["created_at"],
+            with_payload=fields,
             consistency=connection.read_consistency,
         )
     )
-    return payload_of(records[0])["created_at"] if records else None
+    return records
 
 
 async def retrieved(
