@@ -89,6 +89,10 @@ class PartlyBrokenStorage(SqliteVecStorage):
         self._check("word_rarities")
         return await super().word_rarities(words)
 
-    async def ping(self) -> None:
-        self._check("ping")
-        await super().ping()
+    async def check_search(self) -> None:
+        self._check("check_search")
+        await super().check_search()
+
+    async def check_write(self) -> None:
+        self._check("check_write")
+        await super().check_write()

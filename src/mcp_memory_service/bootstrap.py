@@ -45,7 +45,9 @@ async def open_existing(settings: Settings) -> AsyncGenerator[WholeStorage, None
         storage_class, options = _qdrant(settings.qdrant)
         storage = await storage_class.open_existing(options, indexed_text)
     else:
-        storage = await SqliteVecStorage.open_existing(settings.sqlite_path, indexed_text)
+        storage = await SqliteVecStorage.open_existing(
+            settings.sqlite_path, indexed_text, on_any_filesystem=settings.allow_network_filesystem
+        )
     try:
         yield storage
     finally:
@@ -82,7 +84,13 @@ async def _storage(settings: Settings, embedder: Embedder) -> WholeStorage:
     if settings.storage_backend == "qdrant":
         storage_class, options = _qdrant(settings.qdrant)
         return await storage_class.open(options, embedder.model_id, embedder.dimension, indexed_text)
-    return await SqliteVecStorage.open(settings.sqlite_path, embedder.model_id, embedder.dimension, indexed_text)
+    return await SqliteVecStorage.open(
+        settings.sqlite_path,
+        embedder.model_id,
+        embedder.dimension,
+        indexed_text,
+        on_any_filesystem=settings.allow_network_filesystem,
+    )
 
 
 def _qdrant(settings: QdrantSettings) -> "tuple[type[QdrantStorage], QdrantOptions]":

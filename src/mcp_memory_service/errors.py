@@ -8,16 +8,20 @@ MemoryServiceError
 ├── StoreRefused              the store must not be opened like this
 │   ├── EmbeddingMismatch     written with another embedding model or dimension
 │   ├── SchemaTooNew          written by a newer version of this program
+│   ├── UnsafeFilesystem      on a mount where SQLite damages files
+│   ├── NotOurs               a file of another program
+│   ├── BackupDamaged         a backup that is not as it was written
 │   └── EngineTooOld          the SQLite library or the Qdrant server is too old to be trusted
 ├── Unavailable               may work again later
 │   ├── EmbedderUnavailable   no embedding can be made now
 │   ├── StorageUnavailable    the store cannot be read or written now
 │   │   ├── BackendUnavailable    the server that holds the memories does not answer
+│   │   ├── StorageReadOnly       the store can be read but not written
 │   │   └── BatchIncomplete       only a part of a batch is known to be stored
 │   └── SearchUnavailable     no signal could answer the query
 ├── MigrationIncomplete       a copy of a store does not have all of it
 ├── StorageFull               the disk is full; nothing was written
-└── StoreCorrupt              the file is damaged or not a memory store
+└── StoreCorrupt              the file is damaged or no database
 """
 
 from collections.abc import Sequence
@@ -74,6 +78,18 @@ class SchemaTooNew(StoreRefused):
     code: ClassVar[str] = "schema_too_new"
 
 
+class UnsafeFilesystem(StoreRefused):
+    code: ClassVar[str] = "unsafe_filesystem"
+
+
+class NotOurs(StoreRefused):
+    code: ClassVar[str] = "not_ours"
+
+
+class BackupDamaged(StoreRefused):
+    code: ClassVar[str] = "backup_damaged"
+
+
 class EngineTooOld(StoreRefused):
     code: ClassVar[str] = "engine_too_old"
 
@@ -92,6 +108,10 @@ class StorageUnavailable(Unavailable):
 
 class BackendUnavailable(StorageUnavailable):
     code: ClassVar[str] = "backend_unavailable"
+
+
+class StorageReadOnly(StorageUnavailable):
+    code: ClassVar[str] = "storage_read_only"
 
 
 class BatchIncomplete(StorageUnavailable):

@@ -333,7 +333,10 @@ async def test_memories_are_there_after_reopening(open_store: Opener, tmp_path: 
 
 async def test_a_closed_store_says_so(open_store: Opener, tmp_path: Path):
     store = await open_store(tmp_path)
-    await store.ping()
+    await store.check_search()
+    await store.check_write()
     await store.close()
     with pytest.raises(StorageUnavailable):
-        await store.ping()
+        await store.check_search()
+    with pytest.raises(StorageUnavailable):
+        await store.check_write()

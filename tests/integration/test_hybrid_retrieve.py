@@ -221,13 +221,17 @@ async def test_storing_is_refused_while_the_embedder_is_down(storage: SqliteVecS
         await service.store_memory(MemoryDraft("x"))
     assert (await service.stats()).memories == 0
     health = await service.health()
+    assert (health.can_store, health.can_search) == (False, True)
     assert (health.ready, set(health.problems)) == (False, {"embedder_unavailable"})
 
 
 async def test_health_recovers_and_sees_a_store_that_is_down(storage: SqliteVecStorage):
-    service = MemoryService(PartlyBrokenStorage(storage, "ping"), WordEmbedder())
-    health = await service.health()
-    assert (health.ready, set(health.problems)) == (False, {"storage_unavailable"})
+    unreadable = await MemoryService(PartlyBrokenStorage(storage, "check_search"), WordEmbedder()).health()
+    assert (unreadable.can_store, unreadable.can_search) == (True, False)
+    unwritable = await MemoryService(PartlyBrokenStorage(storage, "check_write"), WordEmbedder()).health()
+    assert (unwritable.can_store, unwritable.can_search) == (False, True)
+    for health in (unreadable, unwritable):
+        assert (health.ready, set(health.problems)) == (False, {"storage_unavailable"})
     assert (await MemoryService(storage, WordEmbedder()).health()).ready
 
 

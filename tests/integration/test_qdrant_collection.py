@@ -88,10 +88,10 @@ async def test_a_missing_index_is_made_when_a_collection_is_opened(
 
 async def test_a_dropped_collection_is_noticed(options: QdrantOptions):
     store = await opened(options)
-    await store.ping()
+    await store.check_search()
     httpx.delete(f"{options.url}/collections/{options.collection}", timeout=20).raise_for_status()
     with pytest.raises(StoreRefused, match="was dropped or replaced"):
-        await store.ping()
+        await store.check_search()
     with pytest.raises(BackendUnavailable, match="404"):
         await store.count_all_memories("default")
     await store.close()

@@ -90,7 +90,8 @@ READS: dict[str, Callable[[QdrantStorage], Awaitable[Any]]] = {
     "current_tuning": lambda store: store.current_tuning("default"),
     "scan": lambda store: store.scan(None, 5),
     "namespaces": lambda store: store.namespaces(),
-    "ping": lambda store: store.ping(),
+    "check_search": lambda store: store.check_search(),
+    "check_write": lambda store: store.check_write(),
 }
 WRITES: dict[str, Callable[[QdrantStorage], Awaitable[Any]]] = {
     "store": lambda store: store.store(embedded(memory("another"))),

@@ -119,7 +119,7 @@ def test_tags_stats_health_ready_metrics(rest: TestClient):
     stats = rest.get("/stats").json()
     assert (stats["memories"], stats["embedding_model"]) == (2, "all-MiniLM-L6-v2-onnx-int8")
     assert rest.get("/health").json()["status"] == "ok"
-    assert rest.get("/ready").json() == {"ready": True, "problems": []}
+    assert rest.get("/ready").json() == {"ready": True, "can_store": True, "can_search": True, "problems": []}
     metrics = rest.get("/metrics").text
     assert 'mcp_memory_requests_total{method="POST",route="/memories",status="201"} 2.0' in metrics
     assert "Rathole" not in metrics

@@ -10,6 +10,7 @@ import pytest
 from mcp_memory_service.errors import (
     EmbeddingMismatch,
     EngineTooOld,
+    NotOurs,
     SchemaTooNew,
     StorageUnavailable,
     StoreCorrupt,
@@ -48,7 +49,8 @@ async def test_a_file_that_others_may_read_is_closed_to_them(tmp_path: Path):
 
 async def test_durability_settings_are_really_on(tmp_path: Path):
     store = await opened(tmp_path / "memories.db")
-    for each in (store._threads._writer, store._threads._idle_readers.get()):
+    for handle in (store._threads._writer, store._threads._idle_readers.get()):
+        each = handle.connection
         pragmas = {
             name: each.execute(f"PRAGMA {name}").get
             for name in ("journal_mode", "synchronous", "foreign_keys", "secure_delete", "temp_store", "page_size")
@@ -90,7 +92,7 @@ async def test_a_database_of_another_program_is_left_alone(tmp_path: Path):
     foreign.close()
     path.chmod(0o644)
     before = path.read_bytes()
-    with pytest.raises(StoreCorrupt, match="another program"):
+    with pytest.raises(NotOurs, match="another program"):
         await opened(path)
     assert path.read_bytes() == before
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
@@ -195,7 +197,7 @@ async def test_a_file_that_was_deleted_or_replaced_takes_no_more_writes(tmp_path
     with pytest.raises(StorageUnavailable, match="moved, deleted or replaced"):
         await store.store(embedded("b"))
     with pytest.raises(StorageUnavailable):
-        await store.ping()
+        await store.check_search()
     path.write_text("")
     with pytest.raises(StorageUnavailable):
         await store.store(embedded("b"))

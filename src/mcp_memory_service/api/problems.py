@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from ..errors import (
     BackendUnavailable,
+    BackupDamaged,
     BatchIncomplete,
     ConfigurationError,
     EmbedderUnavailable,
@@ -21,13 +22,16 @@ from ..errors import (
     MemoryNotFound,
     MemoryServiceError,
     MigrationIncomplete,
+    NotOurs,
     SchemaTooNew,
     SearchUnavailable,
     StorageFull,
+    StorageReadOnly,
     StorageUnavailable,
     StoreCorrupt,
     StoreRefused,
     Unavailable,
+    UnsafeFilesystem,
     error_code,
 )
 
@@ -39,16 +43,20 @@ STATUS_BY_ERROR: dict[type[MemoryServiceError], int] = {
     StoreRefused: 409,
     EmbeddingMismatch: 409,
     SchemaTooNew: 409,
+    UnsafeFilesystem: 409,
+    NotOurs: 409,
+    BackupDamaged: 409,
     EngineTooOld: 500,
     Unavailable: 503,
     EmbedderUnavailable: 503,
     StorageUnavailable: 503,
     BackendUnavailable: 503,
+    StorageReadOnly: 503,
     BatchIncomplete: 503,
     SearchUnavailable: 503,
     MigrationIncomplete: 500,
     StorageFull: 507,
-    StoreCorrupt: 500,
+    StoreCorrupt: 503,
 }
 RETRY_AFTER_SECONDS = 5
 
@@ -84,7 +92,8 @@ def install_problem_handlers(app: FastAPI) -> None:
 async def _service_error(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, MemoryServiceError)
     status = STATUS_BY_ERROR[type(error)]
-    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if status == HTTPStatus.SERVICE_UNAVAILABLE else None
+    may_pass = isinstance(error, Unavailable)  # a damaged file does not mend itself
+    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if may_pass else None
     return problem(status, error_code(error), error.message, _errors_by_field(error), headers)
 
 

@@ -142,18 +142,27 @@ async def health() -> LiveOut:
 
 class ReadyOut(BaseModel):
     ready: bool
+    can_store: bool
+    can_search: bool
+    """Words and tags are searched also while the embedder is down."""
     problems: list[str]
     """Stable codes only: this route is open to everyone."""
 
 
 @operations.get("/ready", responses={503: {"model": ReadyOut}})
 async def ready(service: Service, response: Response) -> ReadyOut:
-    """Storing and searching would work now: 200, else 503 with the reasons."""
+    """Storing and searching were tried and would work now: 200; else 503 with the reasons, and which of the two still
+    works."""
     state = await service.health()
     if not state.ready:
         response.status_code = 503
         response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
-    return ReadyOut(ready=state.ready, problems=sorted(state.problems))
+    return ReadyOut(
+        ready=state.ready,
+        can_store=state.can_store,
+        can_search=state.can_search,
+        problems=sorted(state.problems),
+    )
 
 
 @operations.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})

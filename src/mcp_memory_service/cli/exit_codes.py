@@ -2,6 +2,7 @@
 
 from ..errors import (
     BackendUnavailable,
+    BackupDamaged,
     BatchIncomplete,
     ConfigurationError,
     EmbedderUnavailable,
@@ -12,13 +13,16 @@ from ..errors import (
     MemoryNotFound,
     MemoryServiceError,
     MigrationIncomplete,
+    NotOurs,
     SchemaTooNew,
     SearchUnavailable,
     StorageFull,
+    StorageReadOnly,
     StorageUnavailable,
     StoreCorrupt,
     StoreRefused,
     Unavailable,
+    UnsafeFilesystem,
 )
 
 BAD_INPUT = 2
@@ -27,6 +31,7 @@ UNAVAILABLE = 4
 STORE_REFUSED = 5
 BAD_SETTINGS = 6
 INCOMPLETE = 7
+PROBLEMS_FOUND = 8
 INTERRUPTED = 130
 
 CODE_BY_ERROR: dict[type[MemoryServiceError], int] = {
@@ -37,12 +42,16 @@ CODE_BY_ERROR: dict[type[MemoryServiceError], int] = {
     StoreRefused: STORE_REFUSED,
     EmbeddingMismatch: STORE_REFUSED,
     SchemaTooNew: STORE_REFUSED,
+    UnsafeFilesystem: STORE_REFUSED,
+    NotOurs: STORE_REFUSED,
+    BackupDamaged: STORE_REFUSED,
     EngineTooOld: STORE_REFUSED,
     StoreCorrupt: STORE_REFUSED,
     Unavailable: UNAVAILABLE,
     EmbedderUnavailable: UNAVAILABLE,
     StorageUnavailable: UNAVAILABLE,
     BackendUnavailable: UNAVAILABLE,
+    StorageReadOnly: UNAVAILABLE,
     BatchIncomplete: UNAVAILABLE,
     SearchUnavailable: UNAVAILABLE,
     StorageFull: UNAVAILABLE,

@@ -29,6 +29,10 @@ class Settings(EnvironmentSettings):
     sqlite_path: Path = Field(
         default=Path("~/.mcp-memory/memories.db"), description="The database file; its folder is made if missing"
     )
+    allow_network_filesystem: bool = Field(
+        default=False,
+        description="Open the database file also on a network, virtiofs or 9p mount, where SQLite can damage it",
+    )
     http_host: str = Field(default="127.0.0.1", description="Address to serve on; any but loopback needs an API key")
     http_port: int = Field(default=8000, ge=0, le=65_535, description="Port to serve on; 0 = any free one")
     api_key: SecretStr | None = Field(

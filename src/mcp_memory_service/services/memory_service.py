@@ -1,7 +1,8 @@
 """`MemoryService`: every use case once, behind whichever door it is asked for."""
 
+import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypedDict, Unpack
@@ -234,17 +235,20 @@ class MemoryService:
         return await self._storage.stats(self._namespace)
 
     async def health(self) -> Health:
-        """Whether storing and searching would work, as far as a read of the store and the embedder's last call tell."""
+        """Whether storing and searching would work: both are tried, and the embedder's last call tells of it. Without
+        an embedder words and tags are still searched."""
         problems: dict[str, str] = {}
         if self._embedder.problem:
             await self.warm_up()
         if self._embedder.problem:
             problems["embedder_unavailable"] = self._embedder.problem
-        try:
-            await self._storage.ping()
-        except MemoryServiceError as error:
-            problems[error.code] = error.message
-        return Health(ready=not problems, problems=problems)
+        searching, writing = await asyncio.gather(
+            _failure(self._storage.check_search()), _failure(self._storage.check_write())
+        )
+        problems |= {error.code: error.message for error in (writing, searching) if error}
+        return Health(
+            can_store=not (writing or self._embedder.problem), can_search=searching is None, problems=problems
+        )
 
     async def warm_up(self) -> None:
         """Load the embedding model, so that the first request does not wait for it; a failure shows in `health`."""
@@ -322,6 +326,14 @@ class MemoryService:
     ) -> MemoryFilter:
         checks.check_name(memory_type, "memory_type")
         return MemoryFilter(self._namespace, checks.folded_tags(tags), tag_match, memory_type, after, before)
+
+
+async def _failure(check: Awaitable[None]) -> MemoryServiceError | None:
+    try:
+        await check
+    except MemoryServiceError as error:
+        return error
+    return None
 
 
 def _require_hash(content_hash: str) -> None:

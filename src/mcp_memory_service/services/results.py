@@ -71,7 +71,13 @@ class MemoryListing:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Whether a store and a search would work now; `problems` says what is wrong, by stable code."""
+    """Whether storing and searching would work now; `problems` says what is wrong, by stable code."""
 
-    ready: bool
+    can_store: bool
+    can_search: bool
     problems: Mapping[str, str]
+
+    @property
+    def ready(self) -> bool:
+        """Both, and nothing is left out of either."""
+        return not self.problems

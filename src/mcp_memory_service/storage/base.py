@@ -109,8 +109,12 @@ class MemoryStorage(Protocol):
 
     async def stats(self, namespace: str) -> StoreStats: ...
 
-    async def ping(self) -> None:
-        """Raise StorageUnavailable unless the store can be read."""
+    async def check_search(self) -> None:
+        """Raise what keeps searches from working now, if anything does."""
+        ...
+
+    async def check_write(self) -> None:
+        """Raise what keeps a memory from being stored now, if anything does; nothing is changed that anybody sees."""
         ...
 
     async def close(self) -> None:

@@ -20,7 +20,7 @@ Payload: TypeAlias = Mapping[str, Any]
 DENSE, TERMS, TAGS = "dense", "terms", "tags"
 """The vectors of a point: one for each window of the text, the words with BM25 weights, the tags."""
 
-MEMORY, FEEDBACK, TUNING, TAG_LIST = "memory", "feedback", "tuning", "tag_list"
+MEMORY, FEEDBACK, TUNING, TAG_LIST, PROBE = "memory", "feedback", "tuning", "tag_list", "probe"
 """The kinds of points; all but memories have a payload only, and a `scope` in place of a namespace."""
 
 CANDIDATE_FIELDS = ["content_hash", "created_at", "session", "sequence"]

@@ -164,10 +164,13 @@ class QdrantStorage:
     async def get_embedded(self, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
         return await reads.get_embedded(self._connection, namespace, content_hashes)
 
-    async def ping(self) -> None:
+    async def check_search(self) -> None:
         """The collection is asked for, not only the server: it may have been dropped."""
         if await pinned_embedding(self._connection) != self._pinned:
             raise StoreRefused("The Qdrant collection was dropped or replaced; restart the service.")
+
+    async def check_write(self) -> None:
+        await self._writer.touch()
 
     async def close(self) -> None:
         await self._writes.finish(CLOSING_SECONDS)

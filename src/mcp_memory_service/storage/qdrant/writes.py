@@ -21,7 +21,7 @@ from ..base import TextAnalyzer
 from ..merging import apply_patch, unite, unite_tags
 from .connection import QdrantConnection
 from .filters import equals
-from .points import FEEDBACK, TAG_LIST, Payload, memory_from, memory_id, memory_point, other_id, payload_of
+from .points import FEEDBACK, PROBE, TAG_LIST, Payload, memory_from, memory_id, memory_point, other_id, payload_of
 from .reads import retrieved, vectors_of
 
 # One request holds at most so many memories and about so many bytes; Qdrant refuses more than 32 MB.
@@ -133,6 +133,11 @@ class Writer:
             operations.append(_new_tag_list(namespace))
         await self._send(operations)
         return True
+
+    async def touch(self) -> None:
+        """A true write, of a point that stands for nothing."""
+        point = models.PointStruct(id=other_id(PROBE), vector={}, payload={"kind": PROBE, "scope": ""})
+        await self._send([models.UpsertOperation(upsert=models.PointsList(points=[point]))])
 
     async def _existing(self, items: Sequence[EmbeddedMemory]) -> dict[str, Stored]:
         by_namespace: dict[str, list[str]] = {}

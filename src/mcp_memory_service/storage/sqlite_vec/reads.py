@@ -186,6 +186,15 @@ def page_of_memories(connection: apsw.Connection, where: MemoryFilter, offset: i
     return MemoryPage(memories=tuple(memory_from_row(row) for row in rows), total=total)
 
 
+def touch_everything(connection: apsw.Connection) -> None:
+    """Read a little of each part that a search reads."""
+    pinned_embedding(connection)
+    connection.execute("SELECT vec_length(embedding) FROM vectors LIMIT 1").fetchall()
+    connection.execute("SELECT 1 FROM memory_text WHERE memory_text MATCH 'a' LIMIT 1").fetchall()
+    connection.execute("SELECT 1 FROM tags LIMIT 1").fetchall()
+    connection.execute("SELECT content FROM memories LIMIT 1").fetchall()
+
+
 def namespaces(connection: apsw.Connection) -> list[str]:
     return [name for (name,) in connection.execute("SELECT DISTINCT namespace FROM memories ORDER BY namespace")]
 

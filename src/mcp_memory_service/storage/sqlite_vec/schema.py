@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import apsw
 
-from ...errors import EmbeddingMismatch, SchemaTooNew, StoreCorrupt
+from ...errors import EmbeddingMismatch, NotOurs, SchemaTooNew
 from ...models import IndexedText
 from ..base import TextAnalyzer
 from .connection import BUSY_TIMEOUT_MILLISECONDS, immediate_transaction, translated_errors
@@ -182,7 +182,7 @@ def require_ours(path: Path) -> None:
             connection.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
             has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get > 0
             if has_tables and connection.execute("PRAGMA application_id").get != APPLICATION_ID:
-                raise StoreCorrupt(f"{path} is a database of another program; name another file.")
+                raise NotOurs(f"{path} is a database of another program; name another file.")
         finally:
             connection.close()
 
@@ -196,12 +196,14 @@ def prepare(
     migrations: Sequence[Migration] = MIGRATIONS,
 ) -> None:
     """Create or migrate the tables and pin the embedding model; refuse a file that is too new for us."""
-    with translated_errors():
-        if schema_version(connection) == len(migrations) and pinned_embedding(connection) == (model_id, dimension):
-            return  # the common case, and it waits for no writer
-        with immediate_transaction(connection):
-            _migrate(connection, path, analyze, migrations)
-            pin_embedding(connection, model_id, dimension)
+    with translated_errors(), immediate_transaction(connection):
+        _migrate(connection, path, analyze, migrations)
+        pin_embedding(connection, model_id, dimension)
+
+
+def is_current(connection: apsw.Connection, model_id: str, dimension: int | None) -> bool:
+    """Whether there is nothing to prepare."""
+    return schema_version(connection) == len(MIGRATIONS) and pinned_embedding(connection) == (model_id, dimension)
 
 
 def _migrate(connection: apsw.Connection, path: Path, analyze: TextAnalyzer, migrations: Sequence[Migration]) -> None:

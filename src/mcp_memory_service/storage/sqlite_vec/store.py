@@ -1,12 +1,13 @@
 """The storage port over one SQLite file."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 
-from ...errors import InvalidVector, StoreRefused
+from ...errors import EmbeddingMismatch, InvalidVector, SchemaTooNew, StoreRefused
 from ...models import (
     Candidate,
     EmbeddedMemory,
@@ -27,16 +28,13 @@ from ...models import (
 from ..base import TextAnalyzer
 from ..vector_check import checked_vector
 from . import reads, tunings, writes
-from .connection import (
-    ConnectionThreads,
-    connect,
-    create_private_file,
-    make_private,
-    require_safe_sqlite,
-    translated_errors,
-)
+from .connection import connect, create_private_file, make_private, require_safe_sqlite, translated_errors
+from .filesystems import require_local
 from .rows import find_memory
-from .schema import pin_embedding, pinned_embedding, prepare, require_ours, schema_version
+from .schema import MIGRATIONS, is_current, pin_embedding, pinned_embedding, prepare, require_ours, schema_version
+from .threads import ConnectionThreads, writer_turns
+
+T = TypeVar("T")
 
 
 class SqliteVecStorage:
@@ -48,17 +46,29 @@ class SqliteVecStorage:
         self._analyze = analyze
 
     @classmethod
-    async def open(cls, path: Path, model_id: str, dimension: int | None, analyze: TextAnalyzer) -> "SqliteVecStorage":
+    async def open(
+        cls,
+        path: Path,
+        model_id: str,
+        dimension: int | None,
+        analyze: TextAnalyzer,
+        *,
+        on_any_filesystem: bool = False,
+    ) -> "SqliteVecStorage":
         """Create or migrate the file, check that its vectors are of this model, and connect to it."""
         require_safe_sqlite()
+        if not on_any_filesystem:
+            require_local(path)
         threads = await asyncio.to_thread(_prepared, path, model_id, dimension, analyze)
         return cls(threads, model_id, analyze)
 
     @classmethod
-    async def open_existing(cls, path: Path, analyze: TextAnalyzer) -> "SqliteVecStorage":
+    async def open_existing(
+        cls, path: Path, analyze: TextAnalyzer, *, on_any_filesystem: bool = False
+    ) -> "SqliteVecStorage":
         """The store in this file with the model it was made with; StoreRefused if there is none."""
         model_id, dimension = await asyncio.to_thread(_pinned_in, path)
-        return await cls.open(path, model_id, dimension, analyze)
+        return await cls.open(path, model_id, dimension, analyze, on_any_filesystem=on_any_filesystem)
 
     async def store(self, item: EmbeddedMemory) -> StoreOutcome:
         return (await self.store_batch([item]))[0]
@@ -71,11 +81,11 @@ class SqliteVecStorage:
                 for item, vectors in zip(items, checked, strict=True)
             ]
 
-        return await self._threads.write(store_all)
+        return await self._write(store_all)
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
         def search(connection: apsw.Connection) -> list[Candidate]:
-            _, dimension = pinned_embedding(connection)
+            dimension = self._require_unchanged(connection)
             return reads.nearest(connection, checked_vector(query_vector, dimension), limit, where)
 
         return await self._threads.read(search)
@@ -115,30 +125,30 @@ class SqliteVecStorage:
         return await self._threads.read(lambda connection: reads.page_of_memories(connection, where, offset, limit))
 
     async def update(self, namespace: str, content_hash: str, patch: MemoryPatch, now: int) -> Memory | None:
-        return await self._threads.write(
+        return await self._write(
             lambda connection: writes.patch_memory(connection, namespace, content_hash, patch, now, self._analyze)
         )
 
     async def delete(self, namespace: str, content_hash: str) -> bool:
-        return await self._threads.write(lambda connection: writes.delete_memory(connection, namespace, content_hash))
+        return await self._write(lambda connection: writes.delete_memory(connection, namespace, content_hash))
 
     async def stats(self, namespace: str) -> StoreStats:
         return await self._threads.read(lambda connection: reads.store_stats(connection, namespace))
 
     async def add_feedback(self, namespace: str, feedback: Feedback) -> bool:
-        return await self._threads.write(lambda connection: tunings.add_feedback(connection, namespace, feedback))
+        return await self._write(lambda connection: tunings.add_feedback(connection, namespace, feedback))
 
     async def list_feedback(self, namespace: str) -> list[Feedback]:
         return await self._threads.read(lambda connection: tunings.all_feedback(connection, namespace))
 
     async def save_tuning(self, namespace: str, tuning: Tuning) -> Tuning:
-        return await self._threads.write(lambda connection: tunings.save_tuning(connection, namespace, tuning))
+        return await self._write(lambda connection: tunings.save_tuning(connection, namespace, tuning))
 
     async def current_tuning(self, namespace: str) -> Tuning | None:
         return await self._threads.read(lambda connection: tunings.current_tuning(connection, namespace))
 
     async def roll_back_tuning(self, namespace: str) -> Tuning | None:
-        return await self._threads.write(lambda connection: tunings.roll_back_tuning(connection, namespace))
+        return await self._write(lambda connection: tunings.roll_back_tuning(connection, namespace))
 
     async def namespaces(self) -> list[str]:
         return await self._threads.read(reads.namespaces)
@@ -149,12 +159,34 @@ class SqliteVecStorage:
     async def get_embedded(self, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
         return await self._threads.read(lambda connection: reads.get_embedded(connection, namespace, content_hashes))
 
-    async def ping(self) -> None:
+    async def check_search(self) -> None:
         self._threads.require_same_file()
-        await self._threads.read(pinned_embedding)
+        await self._threads.read(reads.touch_everything)
+
+    async def check_write(self) -> None:
+        await self._threads.try_write(writes.touch)
 
     async def close(self) -> None:
         await self._threads.close()
+
+    async def _write(self, work: Callable[[apsw.Connection], T]) -> T:
+        def checked(connection: apsw.Connection) -> T:
+            self._require_unchanged(connection)
+            return work(connection)
+
+        return await self._threads.write(checked)
+
+    def _require_unchanged(self, connection: apsw.Connection) -> int | None:
+        """While we run, another process may upgrade the file or restore a backup into it. Returns the dimension."""
+        if schema_version(connection) != len(MIGRATIONS):
+            raise SchemaTooNew("The store was upgraded by a newer version of this program: restart with that version.")
+        model_id, dimension = pinned_embedding(connection)
+        if model_id != self._model_id:
+            raise EmbeddingMismatch(
+                f"The store now holds vectors of the embedding model {model_id!r}, not of {self._model_id!r}: restart"
+                " with its model."
+            )
+        return dimension
 
     def _check_vectors(self, connection: apsw.Connection, items: Sequence[EmbeddedMemory]) -> list[list[Vector]]:
         """All vectors of a batch, fit to be stored; the first ones ever pin the dimension of the store."""
@@ -193,8 +225,11 @@ def _prepared(path: Path, model_id: str, dimension: int | None, analyze: TextAna
         require_ours(path)
         connection = connect(path, read_only=False)
         try:
-            prepare(connection, path, model_id, dimension, analyze)
-            make_private(path)
+            if not is_current(connection, model_id, dimension):  # the common case waits for no writer
+                with writer_turns(path).turn():
+                    prepare(connection, path, model_id, dimension, analyze)
+            if not connection.readonly("main"):
+                make_private(path)
         finally:
             connection.close()
         return ConnectionThreads(path)

@@ -54,6 +54,11 @@ def delete_memory(connection: apsw.Connection, namespace: str, content_hash: str
     return True
 
 
+def touch(connection: apsw.Connection) -> None:
+    """A write that changes nothing."""
+    connection.execute("UPDATE store_info SET value = value WHERE key = 'tags_version'")
+
+
 def _insert(
     connection: apsw.Connection, memory: Memory, vectors: Sequence[Vector], analyze: TextAnalyzer
 ) -> StoreOutcome:

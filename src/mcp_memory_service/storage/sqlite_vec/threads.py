@@ -1,0 +1,174 @@
+"""One writer and a few readers, each a connection with a thread, and what keeps them in order."""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Literal, TypeVar
+
+import apsw
+
+from ...errors import StorageFull, StorageReadOnly, StorageUnavailable
+from . import connection as connections
+from .connection import connect, translated_errors
+from .turns import WriterTurns
+
+T = TypeVar("T")
+
+READER_THREADS = 4
+LEAST_FREE_BYTES = 1_000_000
+"""With less the next write may not fit, and a file system has none to give long before it says zero."""
+
+
+class Handle:
+    """A connection that is opened anew after a failure that it could not roll back."""
+
+    def __init__(self, path: Path, *, read_only: bool) -> None:
+        self._path = path
+        self._read_only = read_only
+        self._connection: apsw.Connection | None = connect(path, read_only=read_only)
+
+    @contextmanager
+    def transaction(
+        self, begin: Literal["BEGIN", "BEGIN IMMEDIATE"], end: Literal["COMMIT", "ROLLBACK"]
+    ) -> Generator[apsw.Connection, None, None]:
+        connection = self.connection
+        try:
+            connection.execute(begin)
+            yield connection
+            connection.execute(end)
+        finally:
+            if connection.in_transaction:
+                self._roll_back(connection)
+
+    @property
+    def connection(self) -> apsw.Connection:
+        if self._connection is None:
+            self._connection = connect(self._path, read_only=self._read_only)
+        return self._connection
+
+    @property
+    def writable(self) -> bool:
+        return not self.connection.readonly("main")
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    def _roll_back(self, connection: apsw.Connection) -> None:
+        try:
+            connection.execute("ROLLBACK")
+        except apsw.Error:
+            self._connection = None
+            connection.close(True)
+
+
+class ConnectionThreads:
+    """Writes queue in order, in this process and among all; readers never wait for them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writer_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="memory-writer")
+        self._reader_threads = ThreadPoolExecutor(max_workers=READER_THREADS, thread_name_prefix="memory-reader")
+        self._writer = Handle(path, read_only=False)
+        self._idle_readers: SimpleQueue[Handle] = SimpleQueue()
+        for _ in range(READER_THREADS):
+            self._idle_readers.put(Handle(path, read_only=True))
+        self._turns = writer_turns(path)
+        self._identity = _identity(path)
+        self._last_write_failed = False
+        self._closed = False
+
+    async def write(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run `work` in a transaction of its own; when this returns, its changes are on disk."""
+        return await self._run(self._writer_thread, lambda: self._transact(work, "COMMIT"))
+
+    async def try_write(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run `work` and take it back, to see whether a write would succeed. After one that failed for the disk only
+        a true one can tell: then the changes stay."""
+        return await self._run(self._writer_thread, lambda: self._tried(work))
+
+    async def outside_transaction(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run `work` as a writer in its turn, with no transaction around it."""
+
+        def in_turn() -> T:
+            with translated_errors(), self._turn():
+                return work(self._writer.connection)
+
+        return await self._run(self._writer_thread, in_turn)
+
+    async def read(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run `work` on one snapshot of the store."""
+
+        def snapshot() -> T:
+            reader = self._idle_readers.get()
+            try:
+                with translated_errors(), reader.transaction("BEGIN", "ROLLBACK") as connection:
+                    return work(connection)
+            finally:
+                self._idle_readers.put(reader)
+
+        return await self._run(self._reader_threads, snapshot)
+
+    def require_same_file(self) -> None:
+        """A file that was deleted or replaced would take writes and lose them at the next start."""
+        if _identity(self._path) != self._identity:
+            raise StorageUnavailable(f"{self._path} was moved, deleted or replaced; restart the service.")
+
+    def _transact(self, work: Callable[[apsw.Connection], T], end: Literal["COMMIT", "ROLLBACK"]) -> T:
+        try:
+            with translated_errors(), self._turn(), self._writer.transaction("BEGIN IMMEDIATE", end) as connection:
+                done = work(connection)
+        except (StorageFull, StorageUnavailable):
+            self._last_write_failed = True
+            raise
+        self._last_write_failed = False
+        return done
+
+    def _tried(self, work: Callable[[apsw.Connection], T]) -> T:
+        with translated_errors():
+            if shutil.disk_usage(self._path.parent).free < LEAST_FREE_BYTES:
+                raise StorageFull("The disk is full.")
+        return self._transact(work, "COMMIT" if self._last_write_failed else "ROLLBACK")
+
+    @contextmanager
+    def _turn(self) -> Generator[None, None, None]:
+        if not self._writer.writable:
+            raise StorageReadOnly(f"{self._path} can be read but not written.")
+        with self._turns.turn():
+            self.require_same_file()  # in our turn: nobody replaces the file now
+            yield
+
+    async def _run(self, threads: ThreadPoolExecutor, job: Callable[[], T]) -> T:
+        if self._closed:
+            raise StorageUnavailable("The store is closed.")
+        return await asyncio.get_running_loop().run_in_executor(threads, job)
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        await asyncio.to_thread(self._finish)
+
+    def _finish(self) -> None:
+        self._writer_thread.shutdown(wait=True)
+        self._reader_threads.shutdown(wait=True)
+        with translated_errors():
+            for _ in range(READER_THREADS):
+                self._idle_readers.get().close()
+            self._writer.close()
+
+
+def writer_turns(path: Path) -> WriterTurns:
+    return WriterTurns(path, connections.BUSY_TIMEOUT_MILLISECONDS / 1000)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

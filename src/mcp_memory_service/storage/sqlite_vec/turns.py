@@ -1,0 +1,116 @@
+"""Writers take turns, over all processes that have the file open.
+
+SQLite's own lock lets whoever asks at the right moment go first: with eight busy processes one can wait for seconds.
+Here a writer waits at the door (`-next`) until it is the next one, then for its turn (`-turn`), and leaves the door
+only when it has it; so who has just written cannot pass one that waits. The kernel takes a lock from a process that
+dies. SQLite's lock still decides who writes: this only keeps the order.
+"""
+
+import os
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ...errors import StorageUnavailable
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows: writers wait by SQLite's lock alone
+    fcntl = None
+
+DOOR_SUFFIX = "-next"
+TURN_SUFFIX = "-turn"
+
+
+class WriterTurns:
+    """The turns of the writers of one file."""
+
+    def __init__(self, path: Path, timeout_seconds: float) -> None:
+        self._door = path.with_name(path.name + DOOR_SUFFIX)
+        self._turn = path.with_name(path.name + TURN_SUFFIX)
+        self._timeout_seconds = timeout_seconds
+
+    @contextmanager
+    def turn(self) -> Generator[None, None, None]:
+        """Hold the turn inside the block; StorageUnavailable if it does not come in time."""
+        if fcntl is None:
+            yield
+            return
+        waiting = _Waiting(self._door, self._turn)
+        if not waiting.at_once():
+            # A lock cannot be waited for with a time limit, so another thread waits.
+            threading.Thread(target=waiting.wait, name="memory-turn", daemon=True).start()
+            waiting.require(self._timeout_seconds)
+        try:
+            yield
+        finally:
+            waiting.leave()
+
+
+class _Waiting:
+    """One writer on its way to its turn. Every one has open files of its own: closing them lets go of the locks."""
+
+    def __init__(self, door: Path, turn: Path) -> None:
+        self._door: int | None = _opened(door)
+        try:
+            self._turn = _opened(turn)
+        except OSError:
+            os.close(self._door)
+            raise
+        self._state = threading.Condition()
+        self._has_turn = False
+        self._given_up = False
+        self._failure: OSError | None = None
+
+    def at_once(self) -> bool:
+        """Whether nobody else is waiting or writing; else `wait` must follow."""
+        assert fcntl is not None
+        assert self._door is not None
+        try:
+            fcntl.flock(self._door, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        self._leave_door()
+        return True
+
+    def wait(self) -> None:
+        assert fcntl is not None
+        assert self._door is not None
+        failure: OSError | None = None
+        try:
+            fcntl.flock(self._door, fcntl.LOCK_EX)
+            fcntl.flock(self._turn, fcntl.LOCK_EX)
+        except OSError as error:
+            failure = error
+        self._leave_door()
+        with self._state:
+            self._has_turn, self._failure = failure is None, failure
+            self._state.notify()
+            if self._given_up:
+                self.leave()
+
+    def require(self, timeout_seconds: float) -> None:
+        with self._state:
+            self._state.wait_for(lambda: self._has_turn or self._failure, timeout_seconds)
+            if self._failure:
+                self.leave()
+                raise self._failure
+            self._given_up = not self._has_turn
+        if self._given_up:
+            raise StorageUnavailable(
+                f"Another process has kept the store from being written for {timeout_seconds:.0f} s; try again."
+            )
+
+    def leave(self) -> None:
+        os.close(self._turn)
+
+    def _leave_door(self) -> None:
+        if self._door is not None:
+            os.close(self._door)
+            self._door = None
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

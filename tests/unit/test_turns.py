@@ -1,0 +1,74 @@
+"""Writers take turns in order, and one that is stuck holds the others up for a limited time."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from mcp_memory_service.errors import StorageUnavailable
+from mcp_memory_service.storage.sqlite_vec.turns import WriterTurns
+
+
+def test_who_waits_goes_before_who_has_just_written(tmp_path: Path):
+    turns = WriterTurns(tmp_path / "store.db", timeout_seconds=20)
+    order: list[str] = []
+    first_has_it, first_may_go = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with turns.turn():
+            first_has_it.set()
+            first_may_go.wait(20)
+            order.append("first")
+        with turns.turn():
+            order.append("first again")
+
+    def second() -> None:
+        with turns.turn():
+            order.append("second")
+
+    one, two = threading.Thread(target=first), threading.Thread(target=second)
+    one.start()
+    first_has_it.wait(20)
+    two.start()
+    _until_someone_waits_at_the_door(tmp_path / "store.db-next")
+    first_may_go.set()
+    one.join(20)
+    two.join(20)
+    assert order == ["first", "second", "first again"]
+
+
+def _until_someone_waits_at_the_door(door: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    handle = os.open(door, os.O_RDWR | os.O_CREAT)
+    try:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            fcntl.flock(handle, fcntl.LOCK_UN)
+    finally:
+        os.close(handle)
+
+
+def test_a_turn_that_does_not_come_is_an_error_and_does_not_stay_taken(tmp_path: Path):
+    turns = WriterTurns(tmp_path / "store.db", timeout_seconds=0.05)
+    with turns.turn(), pytest.raises(StorageUnavailable, match="try again"), turns.turn():
+        raise AssertionError("two have the turn")
+    with WriterTurns(tmp_path / "store.db", timeout_seconds=20).turn():
+        pass
+
+
+def test_a_failure_inside_gives_the_turn_away(tmp_path: Path):
+    turns = WriterTurns(tmp_path / "store.db", timeout_seconds=20)
+    with pytest.raises(ZeroDivisionError), turns.turn():
+        raise ZeroDivisionError
+    with turns.turn():
+        pass
+
+
+def test_a_folder_that_is_gone_is_an_error(tmp_path: Path):
+    turns = WriterTurns(tmp_path / "gone" / "store.db", timeout_seconds=1)
+    with pytest.raises(FileNotFoundError), turns.turn():
+        raise AssertionError("there is nothing to lock")
