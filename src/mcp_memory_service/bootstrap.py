@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .config import EmbeddingSettings, QdrantSettings, Settings
 from .embeddings.base import Embedder
-from .errors import ConfigurationError
+from .errors import ConfigurationError, InvalidInput
 from .hybrid_search import indexed_text
-from .models import DEFAULT_NAMESPACE
+from .models import DEFAULT_NAMESPACE, Progress
 from .services import MemoryService, ServiceLimits
 from .storage.base import WholeStorage
-from .storage.sqlite_vec import SqliteVecStorage
+from .storage.sqlite_vec import SqliteVecStorage, StoreUpkeep
 
 if TYPE_CHECKING:
     from .storage.qdrant import QdrantOptions, QdrantStorage
@@ -52,6 +52,28 @@ async def open_existing(settings: Settings) -> AsyncGenerator[WholeStorage, None
         yield storage
     finally:
         await storage.close()
+
+
+def store_upkeep(settings: Settings, progress: Progress) -> StoreUpkeep:
+    """For the store file as a whole; Qdrant has tools of its own for that."""
+    if settings.storage_backend == "qdrant":
+        raise InvalidInput(
+            "This works on a SQLite file. Qdrant keeps snapshots of its own (docs/scaling.md), and mcp-memory migrate"
+            " copies a collection to a file.",
+            reason="sqlite_only",
+        )
+    return StoreUpkeep(
+        settings.sqlite_path, indexed_text, progress, on_any_filesystem=settings.allow_network_filesystem
+    )
+
+
+@asynccontextmanager
+async def open_embedder(settings: Settings) -> AsyncGenerator[Embedder, None]:
+    embedder = _embedder(settings.embedding)
+    try:
+        yield embedder
+    finally:
+        await embedder.close()
 
 
 @asynccontextmanager

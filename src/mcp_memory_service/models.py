@@ -3,7 +3,7 @@
 import hashlib
 import json
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, NamedTuple, TypeAlias
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 Vector: TypeAlias = NDArray[np.float32]
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 Metadata: TypeAlias = Mapping[str, JsonValue]
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is to do."""
 TagMatch: TypeAlias = Literal["any", "all"]
 SearchMode: TypeAlias = Literal["hybrid", "semantic", "keyword"]
 
@@ -50,6 +52,16 @@ class MemoryDraft:
     source: str | None = None
     session: str | None = None
     sequence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What came of a purge."""
+
+    deleted: int
+    """How many of the memories were still there."""
+    erased: bool
+    """Whether their bytes are gone from the store's files; if not, something else still has to let go of them."""
 
 
 @dataclass(frozen=True, slots=True)

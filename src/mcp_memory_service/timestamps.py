@@ -20,5 +20,10 @@ def from_microseconds(microseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
+def compact(microseconds: int) -> str:
+    """As it can stand in the name of a file."""
+    return from_microseconds(microseconds).strftime("%Y%m%dT%H%M%S.%fZ")
+
+
 def now_microseconds() -> int:
     return to_microseconds(datetime.now(UTC))

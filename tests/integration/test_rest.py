@@ -277,7 +277,7 @@ def test_the_openapi_document_describes_the_service(rest: TestClient):
     document = rest.get("/openapi.json").json()
     assert set(document["paths"]) == {
         "/memories", "/memories/batch", "/memories/retrieve", "/memories/explain", "/memories/feedback",
-        "/memories/{content_hash}", "/tags", "/stats", "/health",
+        "/memories/purge", "/memories/{content_hash}", "/tags", "/stats", "/health",
         "/ready", "/metrics",
     }  # fmt: skip
     retrieve = document["components"]["schemas"]["RetrieveIn"]

@@ -17,6 +17,8 @@ from ..schemas import (
     MemoryIn,
     MemoryOut,
     PatchIn,
+    PurgedOut,
+    PurgeIn,
     RetrieveIn,
     RetrieveOut,
     StatsOut,
@@ -84,6 +86,15 @@ async def explain_memory(body: ExplainIn, service: Service) -> ExplainOut:
     """Why one memory is where it is in the answer to a query, or why it is not there: its place in every signal, what
     filters or outranks it, and the smallest change of alpha that would put it on the first page."""
     return await body.explain_in(service)
+
+
+@memories.post("/memories/purge", responses=_problems(404, 507))
+async def purge_memories(body: PurgeIn, service: Service) -> PurgedOut:
+    """Delete memories so that their bytes are gone from the files of the store, log included, and with them those of
+    everything deleted before. The SQLite file is rewritten for it, so writes wait. `pending` if a reader still holds
+    the log (the next write finishes it), and always on Qdrant, which erases in its own time. Backups are not touched.
+    Memories that are not there are no error."""
+    return await body.purge_from(service)
 
 
 @memories.post("/memories/feedback", status_code=204, responses=_problems(404, 507))

@@ -12,10 +12,11 @@ from pydantic import BaseModel, ValidationError
 from ..bootstrap import open_service
 from ..config import Settings, load_settings
 from ..errors import InvalidInput
-from ..schemas import ExplainIn, FeedbackIn, ListIn, MemoryIn, RetrieveIn, StatsOut, StoredOut
+from ..schemas import ExplainIn, FeedbackIn, ListIn, MemoryIn, PurgeIn, RetrieveIn, StatsOut, StoredOut
 from ..services import MemoryService
+from .exit_codes import INCOMPLETE
 from .logs import log_to_stderr
-from .rendering import render_explanation, render_hits, render_memories, render_stats
+from .rendering import render_explanation, render_hits, render_memories, render_purged, render_stats
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
@@ -64,6 +65,14 @@ def delete_memory(content_hash: str, options: dict[str, Any], *, as_json: bool) 
         click.echo(json.dumps({"content_hash": content_hash, "deleted": True}, indent=2))
     else:
         click.echo(f"Deleted: {content_hash}")
+
+
+def purge_memories(content_hashes: tuple[str, ...], options: dict[str, Any], *, as_json: bool) -> None:
+    settings = settings_from(options)
+    out = _with_service(settings, _parsed(PurgeIn, {"content_hashes": list(content_hashes)}).purge_from)
+    _print(out, render_purged(out, len(content_hashes)), as_json=as_json)
+    if out.state == "pending":
+        sys.exit(INCOMPLETE)
 
 
 def record_feedback(query: str, content_hash: str, options: dict[str, Any]) -> None:

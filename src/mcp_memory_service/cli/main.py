@@ -2,6 +2,7 @@
 `--help` answers at once."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -159,6 +160,25 @@ def delete(content_hash: str, as_json: bool, **options: Any) -> None:
 
 
 @cli.command()
+@click.argument("content_hashes", nargs=-1, metavar="[CONTENT_HASH]...")
+@json_flag
+@storage_flags
+def purge(content_hashes: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Delete memories so that their bytes are gone from the store's files, log included.
+
+    Says `erased` or `pending` (exit code 7: somebody still reads; without arguments it tries again). The whole file is
+    rewritten. Backups keep what they hold.
+
+    \b
+    Example:
+      mcp-memory purge 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+    """
+    from .commands import purge_memories
+
+    purge_memories(content_hashes, options, as_json=as_json)
+
+
+@cli.command()
 @click.argument("query")
 @click.argument("content_hash")
 @click.option("--useful/--not-useful", required=True, help="Whether this memory answers the query")
@@ -188,6 +208,64 @@ def stats(as_json: bool, **options: Any) -> None:
     from .commands import show_stats
 
     show_stats(options, as_json=as_json)
+
+
+@cli.command()
+@click.option("--repair", is_flag=True, help="Rebuild what is wrong, after a copy of the file was made")
+@json_flag
+@storage_flags
+def doctor(repair: bool, as_json: bool, **options: Any) -> None:
+    """Check every part of the SQLite file: pages, texts, vectors, tags, text index.
+
+    Exit code 0 if it is sound, 8 if something is wrong. Services may go on meanwhile; writes wait while the text index
+    is compared.
+
+    \b
+    Example:
+      mcp-memory doctor
+      mcp-memory doctor --repair
+    """
+    from .upkeep import examine
+
+    examine(options, repair=repair, as_json=as_json)
+
+
+@cli.command()
+@click.argument("target", type=click.Path(path_type=Path))
+@json_flag
+@storage_flags
+def backup(target: Path, as_json: bool, **options: Any) -> None:
+    """Copy the SQLite store to the new file TARGET, or into a folder, and verify the copy.
+
+    Services go on meanwhile; the copy is of one moment.
+
+    \b
+    Example:
+      mcp-memory backup ~/backups/
+      mcp-memory backup memories.backup
+    """
+    from .upkeep import back_up
+
+    back_up(target, options, as_json=as_json)
+
+
+@cli.command()
+@click.argument("source", metavar="BACKUP", type=click.Path(path_type=Path))
+@json_flag
+@storage_flags
+def restore(source: Path, as_json: bool, **options: Any) -> None:
+    """Put what BACKUP holds in the place of what the SQLite store holds.
+
+    The backup is verified first, and what the store holds is kept as a backup beside it. Services that have the file
+    open see the restored memories with their next query.
+
+    \b
+    Example:
+      mcp-memory restore memories.backup
+    """
+    from .upkeep import restore_backup
+
+    restore_backup(source, options, as_json=as_json)
 
 
 @cli.command()

@@ -1,6 +1,6 @@
 """Answers as text for people."""
 
-from ..schemas import DebugOut, EvidenceOut, ExplainOut, HitOut, ListOut, MemoryOut, RetrieveOut, StatsOut
+from ..schemas import DebugOut, EvidenceOut, ExplainOut, HitOut, ListOut, MemoryOut, PurgedOut, RetrieveOut, StatsOut
 
 SHOWN_CHARS = 200
 
@@ -56,6 +56,16 @@ def render_stats(stats: StatsOut) -> str:
         "newest": stats.newest.isoformat() if stats.newest else "-",
     }
     return "\n".join(f"{name:<10} {value}" for name, value in rows.items())
+
+
+def render_purged(out: PurgedOut, asked: int) -> str:
+    deleted = f"Deleted {out.deleted} of {asked}. " if asked else ""
+    if out.state == "erased":
+        return f"{deleted}Erased: no byte of what was deleted is left in the files of the store."
+    return (
+        f"{deleted}Pending: a reader or Qdrant still holds the bytes. On SQLite the next write erases them, or"
+        " mcp-memory purge without arguments."
+    )
 
 
 def _evidence(evidence: EvidenceOut) -> str:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from ..embeddings.base import Embedder
 from ..hybrid_search import RankingPolicy
-from ..models import MemoryDraft, SearchMode, content_hash
-from ..services import MemoryService, Progress, ServiceLimits
+from ..models import MemoryDraft, Progress, SearchMode, content_hash
+from ..services import MemoryService, ServiceLimits
 from ..storage.base import ServiceStorage
 from .dataset import Dataset, Document, EvaluationQuery
 from .metrics import DEPTH, Measures, measure

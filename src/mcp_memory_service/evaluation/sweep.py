@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..hybrid_search import RankingPolicy
-from ..services import Asked, MemoryService, Progress
+from ..models import Progress
+from ..services import Asked, MemoryService
 from .metrics import DEPTH, Grades, Measures, mean_measures, measure
 
 # By the name that a user gives: the field of the policy.

@@ -9,8 +9,8 @@ from pathlib import Path
 from ..bootstrap import Backends, open_backends
 from ..config import Settings
 from ..errors import ConfigurationError, InvalidInput
-from ..models import DEFAULT_NAMESPACE, Memory, MemoryFilter, Tuning, content_hash
-from ..services import MemoryService, Progress
+from ..models import DEFAULT_NAMESPACE, Memory, MemoryFilter, Progress, Tuning, content_hash
+from ..services import MemoryService
 from ..timestamps import now_microseconds
 from .dataset import Dataset
 from .embedding_cache import CachedEmbedder

@@ -10,6 +10,7 @@ from .answers import (
     ListOut,
     MemoryOut,
     PagedOut,
+    PurgedOut,
     RankedOut,
     RetrieveOut,
     SearchOut,
@@ -21,7 +22,7 @@ from .answers import (
     VoteOut,
 )
 from .fields import After, Before, Moment, Page, PageSize, TagFilter, TypeFilter, microseconds
-from .requests import BatchIn, ExplainIn, FeedbackIn, FilterIn, ListIn, MemoryIn, PatchIn, RetrieveIn, SearchIn
+from .requests import BatchIn, ExplainIn, FeedbackIn, FilterIn, ListIn, MemoryIn, PatchIn, PurgeIn, RetrieveIn, SearchIn
 
 __all__ = [
     "After",
@@ -45,6 +46,8 @@ __all__ = [
     "PageSize",
     "PagedOut",
     "PatchIn",
+    "PurgeIn",
+    "PurgedOut",
     "RankedOut",
     "RetrieveIn",
     "RetrieveOut",

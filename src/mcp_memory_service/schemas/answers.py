@@ -1,12 +1,12 @@
 """What goes out."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
 from ..hybrid_search import KEYWORD, TAG, VECTOR, Evidence, FusionMethod, HybridScoreDebug, Vote
-from ..models import Memory, SearchMode, StoreOutcome, StoreStats, TagCount
+from ..models import Memory, Purged, SearchMode, StoreOutcome, StoreStats, TagCount
 from ..services import Explanation, Hit, MemoryListing, Paging, RetrievalResult
 from ..timestamps import from_microseconds
 from .fields import Moment
@@ -272,6 +272,19 @@ class TagsOut(BaseModel):
     @classmethod
     def of(cls, tags: list[TagCount]) -> "TagsOut":
         return cls(tags=[TagOut(tag=tag.tag, memories=tag.memories) for tag in tags])
+
+
+class PurgedOut(BaseModel):
+    """What came of a purge."""
+
+    deleted: int
+    """How many of the memories were still there."""
+    state: Literal["erased", "pending"]
+    """`erased`: the bytes are gone from the store's files. `pending`: they will go, but something still holds them."""
+
+    @classmethod
+    def of(cls, purged: Purged) -> "PurgedOut":
+        return cls(deleted=purged.deleted, state="erased" if purged.erased else "pending")
 
 
 class StatsOut(BaseModel):

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ..models import Keep, MemoryDraft, MemoryPatch, SearchMode
 from ..services import MemoryService, SearchOptions
 from ..services.checks import MAX_BATCH
-from .answers import ExplainOut, ListOut, RetrieveOut
+from .answers import ExplainOut, ListOut, PurgedOut, RetrieveOut
 from .fields import After, Before, Moment, Page, PageSize, TagFilter, TypeFilter, microseconds
 
 
@@ -198,6 +198,17 @@ class ExplainIn(SearchIn):
             **self.options(),
         )
         return ExplainOut.of(explained)
+
+
+class PurgeIn(_In):
+    """Memories whose every trace shall go."""
+
+    content_hashes: list[str] = Field(
+        description="The memories to delete; none finishes what earlier purges left pending"
+    )
+
+    async def purge_from(self, service: MemoryService) -> PurgedOut:
+        return PurgedOut.of(await service.purge_memories(self.content_hashes))
 
 
 class FeedbackIn(_In):

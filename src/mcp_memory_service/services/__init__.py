@@ -2,7 +2,7 @@
 
 from .explanation import Ahead, Explanation
 from .memory_service import Asked, MemoryService, SearchOptions, ServiceLimits
-from .migration import Migration, MigrationReport, Progress
+from .migration import Migration, MigrationReport
 from .results import Health, Hit, MemoryListing, Paging, RetrievalResult, SignalRank
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "Migration",
     "MigrationReport",
     "Paging",
-    "Progress",
     "RetrievalResult",
     "SearchOptions",
     "ServiceLimits",

@@ -20,6 +20,7 @@ from ..models import (
     MemoryDraft,
     MemoryFilter,
     MemoryPatch,
+    Purged,
     SearchMode,
     StoreOutcome,
     StoreStats,
@@ -217,6 +218,22 @@ class MemoryService:
             self._tags.forget()
         if not existed:
             raise MemoryNotFound(content_hash)
+
+    async def purge_memories(self, content_hashes: Sequence[str]) -> Purged:
+        """Delete memories, as far as they are there, and erase the bytes of all that was deleted from the store's
+        files."""
+        if len(content_hashes) > checks.MAX_BATCH:
+            raise InvalidInput(
+                f"At most {checks.MAX_BATCH} memories at once.",
+                reason="batch_size_out_of_range",
+                field="content_hashes",
+            )
+        for each in content_hashes:
+            _require_hash(each)
+        try:
+            return await self._storage.purge(self._namespace, content_hashes)
+        finally:
+            self._tags.forget()
 
     async def record_feedback(self, query: str, content_hash: str, *, useful: bool) -> None:
         """Note whether a memory was of use for a query; said again, the last word counts. Tuning learns from it."""

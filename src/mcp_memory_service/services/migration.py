@@ -5,21 +5,17 @@ copy that was interrupted at any point goes on when it is started again, and a l
 proves that everything is there.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
 from ..embeddings.base import Embedder
 from ..embeddings.windows import embed_windows
 from ..errors import MigrationIncomplete, Unavailable
-from ..models import EmbeddedMemory, Memory, Vector
+from ..models import EmbeddedMemory, Memory, Progress, Vector
 from ..storage.base import WholeStorage
 from ..storage.merging import unite
-
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with what is being done, how much is done, and how much there is to do."""
 
 PART = 250
 # Of so many memories, evenly chosen, the vectors are compared too.

@@ -13,6 +13,7 @@ from ..models import (
     MemoryPage,
     MemoryPatch,
     MemoryScan,
+    Purged,
     QueryTerms,
     StoreOutcome,
     StoreStats,
@@ -105,6 +106,11 @@ class MemoryStorage(Protocol):
 
     async def delete(self, namespace: str, content_hash: str) -> bool:
         """True if it was there. Once this returns, no call finds the memory or its text again."""
+        ...
+
+    async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
+        """Delete these memories, as far as they are there, and erase the bytes of all that was ever deleted from the
+        files of the store; as far as the engine can."""
         ...
 
     async def stats(self, namespace: str) -> StoreStats: ...

@@ -12,6 +12,7 @@ from ...models import (
     MemoryPage,
     MemoryPatch,
     MemoryScan,
+    Purged,
     QueryTerms,
     StoreOutcome,
     StoreStats,
@@ -136,6 +137,11 @@ class QdrantStorage:
                 return await self._writer.delete(namespace, content_hash)
             finally:
                 self._statistics.note_writes(1)
+
+    async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
+        """Qdrant erases what is deleted when it tidies its segments up, in its own time and without saying so."""
+        deleted = [await self.delete(namespace, content_hash) for content_hash in content_hashes]
+        return Purged(sum(deleted), erased=False)
 
     async def stats(self, namespace: str) -> StoreStats:
         return await reads.store_stats(self._connection, namespace, self._pinned)

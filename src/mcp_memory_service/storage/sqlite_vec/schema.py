@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -170,6 +171,23 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(_VERSION_3),
 )
 """Number n brings a file of version n to n + 1; a released one is never changed."""
+
+
+class SchemaPart(NamedTuple):
+    kind: str
+    name: str
+    sql: str
+
+
+@cache
+def reference_schema() -> tuple[SchemaPart, ...]:
+    """What a file that is up to date consists of."""
+    fresh = apsw.Connection(":memory:")
+    for migration in MIGRATIONS:
+        fresh.execute(migration.script).fetchall()
+    rows = fresh.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
+    fresh.close()
+    return tuple(SchemaPart(str(kind), str(name), str(sql)) for kind, name, sql in rows)
 
 
 def require_ours(path: Path) -> None:

@@ -17,6 +17,7 @@ from ...models import (
     MemoryPage,
     MemoryPatch,
     MemoryScan,
+    Purged,
     QueryTerms,
     StoreOutcome,
     StoreStats,
@@ -27,7 +28,7 @@ from ...models import (
 )
 from ..base import TextAnalyzer
 from ..vector_check import checked_vector
-from . import reads, tunings, writes
+from . import erasure, reads, tunings, writes
 from .connection import connect, create_private_file, make_private, require_safe_sqlite, translated_errors
 from .filesystems import require_local
 from .rows import find_memory
@@ -132,6 +133,15 @@ class SqliteVecStorage:
     async def delete(self, namespace: str, content_hash: str) -> bool:
         return await self._write(lambda connection: writes.delete_memory(connection, namespace, content_hash))
 
+    async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
+        def delete_all(connection: apsw.Connection) -> int:
+            erasure.note_due(connection)
+            return sum(writes.delete_memory(connection, namespace, content_hash) for content_hash in content_hashes)
+
+        deleted = await self._write(delete_all)
+        await self._threads.outside_transaction(erasure.rewrite)
+        return Purged(deleted, erased=await self._threads.outside_transaction(erasure.finish))
+
     async def stats(self, namespace: str) -> StoreStats:
         return await self._threads.read(lambda connection: reads.store_stats(connection, namespace))
 
@@ -170,11 +180,14 @@ class SqliteVecStorage:
         await self._threads.close()
 
     async def _write(self, work: Callable[[apsw.Connection], T]) -> T:
-        def checked(connection: apsw.Connection) -> T:
+        def checked(connection: apsw.Connection) -> tuple[T, bool]:
             self._require_unchanged(connection)
-            return work(connection)
+            return work(connection), erasure.only_log_is_left(connection)
 
-        return await self._threads.write(checked)
+        done, may_finish_erasing = await self._threads.write(checked)
+        if may_finish_erasing:
+            await self._threads.outside_transaction(erasure.finish)
+        return done
 
     def _require_unchanged(self, connection: apsw.Connection) -> int | None:
         """While we run, another process may upgrade the file or restore a backup into it. Returns the dimension."""

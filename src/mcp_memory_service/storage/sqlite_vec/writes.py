@@ -117,15 +117,19 @@ def _save_changes(connection: apsw.Connection, memory_id: int, old: Memory, new:
 
 def _add_tags(connection: apsw.Connection, memory_id: int, namespace: str, tags: Sequence[str]) -> None:
     for position, tag in enumerate(tags):
-        folded = fold_tag(tag)
-        connection.execute(
-            "INSERT INTO tags (namespace, folded, display) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-            (namespace, folded, tag),
-        )
-        connection.execute(
-            """
-            INSERT INTO memory_tags (memory_id, tag_id, position, display)
-            SELECT ?, id, ?, ? FROM tags WHERE namespace = ? AND folded = ?
-            """,
-            (memory_id, position, tag, namespace, folded),
-        )
+        add_tag(connection, memory_id, namespace, position, tag)
+
+
+def add_tag(connection: apsw.Connection, memory_id: int, namespace: str, position: int, tag: str) -> None:
+    folded = fold_tag(tag)
+    connection.execute(
+        "INSERT INTO tags (namespace, folded, display) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        (namespace, folded, tag),
+    )
+    connection.execute(
+        """
+        INSERT INTO memory_tags (memory_id, tag_id, position, display)
+        SELECT ?, id, ?, ? FROM tags WHERE namespace = ? AND folded = ? ON CONFLICT DO NOTHING
+        """,
+        (memory_id, position, tag, namespace, folded),
+    )

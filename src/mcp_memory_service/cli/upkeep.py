@@ -1,0 +1,91 @@
+"""What `doctor`, `backup` and `restore` do: work on the store file, say what came of it."""
+
+import asyncio
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..bootstrap import open_embedder, store_upkeep
+from ..config import Settings
+from ..embeddings.windows import embed_windows
+from ..storage.sqlite_vec import Finding, Repaired
+from .commands import settings_from
+from .exit_codes import PROBLEMS_FOUND
+from .progress import ProgressLine
+
+
+def examine(options: dict[str, Any], *, repair: bool, as_json: bool) -> None:
+    settings = settings_from(options)
+    if repair:
+        done = asyncio.run(_repaired(settings))
+    else:
+        found = store_upkeep(settings, ProgressLine()).inspect()
+        done = Repaired(found, found, None)
+    if as_json:
+        click.echo(json.dumps(_as_json(settings, done), indent=2))
+    else:
+        click.echo(_diagnosis(settings, done, repair=repair))
+    if not done.after.sound:
+        sys.exit(PROBLEMS_FOUND)
+
+
+def back_up(target: Path, options: dict[str, Any], *, as_json: bool) -> None:
+    settings = settings_from(options)
+    path, manifest = store_upkeep(settings, ProgressLine()).back_up(target.expanduser())
+    if as_json:
+        click.echo(json.dumps({"backup": str(path), **asdict(manifest)}, indent=2))
+    else:
+        click.echo(f"{path}: {manifest.memories:,} memories of {settings.store}, read back and verified.")
+
+
+def restore_backup(source: Path, options: dict[str, Any], *, as_json: bool) -> None:
+    settings = settings_from(options)
+    restored = store_upkeep(settings, ProgressLine()).restore(source.expanduser())
+    if as_json:
+        kept = str(restored.copy) if restored.copy else None
+        click.echo(json.dumps({"store": settings.store, "copy": kept, **asdict(restored.manifest)}, indent=2))
+        return
+    manifest = restored.manifest
+    click.echo(f"{settings.store} now holds the {manifest.memories:,} memories of {manifest.created_at}.")
+    if restored.copy:
+        click.echo(f"What it held before is in {restored.copy}.")
+
+
+async def _repaired(settings: Settings) -> Repaired:
+    upkeep = store_upkeep(settings, ProgressLine())
+    async with open_embedder(settings) as embedder:
+        return await upkeep.repair(embedder.model_id, lambda texts: embed_windows(embedder, texts))
+
+
+def _as_json(settings: Settings, done: Repaired) -> dict[str, Any]:
+    return {
+        "store": settings.store,
+        "sound": done.after.sound,
+        **asdict(done.after),
+        "repaired": [finding.code for finding in done.mended],
+        "copy": str(done.copy) if done.copy else None,
+    }
+
+
+def _diagnosis(settings: Settings, done: Repaired, *, repair: bool) -> str:
+    found = done.after
+    lines = [f"{settings.store}: {found.memories:,} memories, {found.vectors:,} vectors, {found.tags:,} tags."]
+    if done.copy:
+        lines += [f"Repaired: {_described(finding)}" for finding in done.mended]
+        lines.append(f"The file as it was is kept in {done.copy}.")
+    lines += [f"Wrong: {_described(finding)}" for finding in found.findings]
+    if found.sound:
+        lines.append("Sound.")
+    elif not all(finding.rebuildable for finding in found.findings):
+        lines.append("This cannot be rebuilt from the rows: restore a backup (mcp-memory restore).")
+    elif not repair:
+        lines.append("mcp-memory doctor --repair rebuilds it.")
+    return "\n".join(lines)
+
+
+def _described(finding: Finding) -> str:
+    return f"{finding.message} [{finding.code}]"

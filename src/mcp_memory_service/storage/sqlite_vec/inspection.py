@@ -1,0 +1,188 @@
+"""Whether a store file is sound: everything about it that can be checked, checked.
+
+The rows of `memories` are the truth; what is derived from them (words, text index, tag counts, vectors, indexes of the
+database) can be rebuilt, see repair.py.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import apsw
+import numpy as np
+
+from ...models import Progress, content_hash
+from .schema import MIGRATIONS, pinned_embedding, reference_schema, schema_version
+
+Check: TypeAlias = Callable[[apsw.Connection], Iterator["Finding"]]
+
+MOST_MESSAGES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is wrong."""
+
+    code: str
+    message: str
+    rebuildable: bool = True
+    """Whether it can be made right from the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What was looked at, and what is wrong with it."""
+
+    memories: int
+    vectors: int
+    tags: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def sound(self) -> bool:
+        return not self.findings
+
+
+def inspect(connection: apsw.Connection, progress: Progress) -> Inspection:
+    """Run every check. Reads take one snapshot each; the text index is compared in a write transaction, for FTS5 has no
+    other way, so writers wait that long."""
+    findings = _guarded(connection, _database)
+    version = schema_version(connection) if _readable(findings) else None
+    if version == len(MIGRATIONS):
+        for number, (name, check) in enumerate(CHECKS):
+            progress(f"Checking {name}", number, len(CHECKS))
+            findings += _guarded(connection, check)
+        progress("Checking", len(CHECKS), len(CHECKS))
+    elif version is not None:
+        findings.append(Finding("schema_older", f"It has schema version {version}; opening it brings it up to date."))
+    return Inspection(*_counts(connection), tuple(findings))
+
+
+def _readable(findings: list[Finding]) -> bool:
+    return all(finding.rebuildable for finding in findings)
+
+
+def _guarded(connection: apsw.Connection, check: Check) -> list[Finding]:
+    """What a check finds; a page that cannot be read is a finding as well."""
+    try:
+        return list(check(connection))
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        return [Finding("database_damaged", f"The database cannot be read: {error}", rebuildable=False)]
+
+
+def _counts(connection: apsw.Connection) -> tuple[int, int, int]:
+    def count(table: str) -> int:
+        try:
+            return int(connection.execute(f"SELECT count(*) FROM {table}").get)  # noqa: S608
+        except apsw.Error:  # too damaged to count; the findings say so
+            return 0
+
+    return count("memories"), count("vectors"), count("tags")
+
+
+def _database(connection: apsw.Connection) -> Iterator[Finding]:
+    for (message,) in connection.execute(f"PRAGMA integrity_check({MOST_MESSAGES})"):
+        text = str(message)
+        if text == "ok" or "FTS5" in text:  # the text index has a check of its own
+            continue
+        of_an_index = " index " in text and ("missing from" in text or "wrong #" in text or "non-unique" in text)
+        yield Finding("index_damaged" if of_an_index else "database_damaged", text, rebuildable=of_an_index)
+
+
+def _schema(connection: apsw.Connection) -> Iterator[Finding]:
+    rows = connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
+    there = {str(name): str(sql) for name, sql in rows}
+    for part in reference_schema():
+        if part.name not in there:
+            yield Finding("schema_incomplete", f"The {part.kind} {part.name} is missing.", part.kind != "table")
+        elif there[part.name] != part.sql:
+            yield Finding("schema_changed", f"The {part.kind} {part.name} is not as it was made.", rebuildable=False)
+
+
+def _orphans(connection: apsw.Connection) -> Iterator[Finding]:
+    by_tables: dict[tuple[str, str], int] = {}
+    for table, _, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+        key = (str(table), str(parent))
+        by_tables[key] = by_tables.get(key, 0) + 1
+    for (table, parent), number in by_tables.items():
+        yield Finding("orphans", f"{number} rows of {table} belong to no row of {parent}.")
+
+
+def _content(connection: apsw.Connection) -> Iterator[Finding]:
+    rows = connection.execute("SELECT content_hash, content FROM memories")
+    changed = [str(kept) for kept, content in rows if content_hash(cast("str", content)) != kept]
+    for kept in changed[:MOST_MESSAGES]:
+        yield Finding("content_changed", f"The text of {kept} is not the one that was stored.", rebuildable=False)
+    malformed = connection.execute(
+        "SELECT count(*) FROM memories WHERE NOT json_valid(metadata) OR json_type(metadata) != 'object'"
+    ).get
+    if malformed:
+        yield Finding("metadata_malformed", f"{malformed} memories have metadata that is no JSON object.", False)
+
+
+def _vectors(connection: apsw.Connection) -> Iterator[Finding]:
+    missing = connection.execute("SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory_id FROM vectors)").get
+    if missing:
+        yield Finding("vectors_missing", f"{missing} memories have no vector, so no search by meaning finds them.")
+    model, dimension = pinned_embedding(connection)
+    if model is None:
+        yield Finding("model_unknown", "The store does not say which model its vectors are of.", rebuildable=False)
+    unfit = sum(1 for _ in unfit_vectors(connection, dimension))
+    if unfit:
+        yield Finding("vectors_unfit", f"{unfit} vectors are not of {dimension} finite numbers, or are zero.")
+
+
+def unfit_vectors(connection: apsw.Connection, dimension: int | None) -> Iterator[int]:
+    """The ids of vectors that cannot be compared with others."""
+    for vector_id, blob in connection.execute("SELECT id, embedding FROM vectors"):
+        data = cast("bytes", blob)
+        numbers = np.frombuffer(data, dtype=np.float32) if len(data) % 4 == 0 else np.empty(0, dtype=np.float32)
+        if numbers.size != dimension or not np.isfinite(numbers).all() or not numbers.any():
+            yield cast("int", vector_id)
+
+
+def _tags(connection: apsw.Connection) -> Iterator[Finding]:
+    wrong = connection.execute(
+        "SELECT count(*) FROM tags t WHERE memories = 0"
+        " OR memories != (SELECT count(*) FROM memory_tags mt WHERE mt.tag_id = t.id)"
+    ).get
+    if wrong:
+        yield Finding("tag_counts_wrong", f"{wrong} tags do not say how many memories carry them.")
+    astray = connection.execute(
+        "SELECT count(*) FROM memory_tags mt JOIN tags t ON t.id = mt.tag_id JOIN memories m ON m.id = mt.memory_id"
+        " WHERE t.namespace != m.namespace"
+    ).get
+    if astray:
+        yield Finding("tags_astray", f"{astray} tags of memories lie in another namespace.", rebuildable=False)
+
+
+def _words(connection: apsw.Connection) -> Iterator[Finding]:
+    missing = connection.execute(
+        "SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory_id FROM memory_words)"
+    ).get
+    if missing:
+        yield Finding("words_missing", f"{missing} memories have no words, so no search by words finds them.")
+
+
+def _text_index(connection: apsw.Connection) -> Iterator[Finding]:
+    """With rank 1 the index is compared with the words; PRAGMA integrity_check does not do that."""
+    if connection.readonly("main"):
+        yield Finding(
+            "text_index_unchecked", "The text index can only be checked in a file that can be written.", False
+        )
+        return
+    try:
+        connection.execute("INSERT INTO memory_text (memory_text, rank) VALUES ('integrity-check', 1)")
+    except apsw.CorruptError:
+        yield Finding("text_index_out_of_step", "The text index does not have the words of the memories.")
+
+
+CHECKS: tuple[tuple[str, Check], ...] = (
+    ("tables", _schema),
+    ("references", _orphans),
+    ("texts", _content),
+    ("vectors", _vectors),
+    ("tags", _tags),
+    ("words", _words),
+    ("text index", _text_index),
+)
