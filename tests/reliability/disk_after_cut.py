@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from tests.reliability.recording_vfs import Created, Deleted, Entry, Synced, Truncated, Written
 
@@ -44,10 +45,7 @@ def _sectors(entry: Written) -> list[tuple[int, bytes]]:
     """The write in pieces that end where the sectors of the disk do."""
     end = entry.offset + len(entry.data)
     borders = [entry.offset, *range((entry.offset // SECTOR + 1) * SECTOR, end, SECTOR), end]
-    return [
-        (start, entry.data[start - entry.offset : stop - entry.offset])
-        for start, stop in zip(borders, borders[1:], strict=False)
-    ]
+    return [(start, entry.data[start - entry.offset : stop - entry.offset]) for start, stop in pairwise(borders)]
 
 
 def _write(content: bytearray, offset: int, data: bytes) -> None:
@@ -59,7 +57,7 @@ def _write(content: bytearray, offset: int, data: bytes) -> None:
 def _folder(
     record: Sequence[Entry], durable: Mapping[str, bytes], keep: float, chance: random.Random
 ) -> dict[str, int]:
-    """Which names the folder has, and for which file; of one name's changes the later never come without the earlier."""
+    """The folder's names, each with its file; a later change of a name is never kept without the earlier ones."""
     names = {name: number for number, name in enumerate(durable)}
     safe_until = max((position for position, entry in enumerate(record) if _syncs_folder(entry)), default=-1)
     lost: set[str] = set()

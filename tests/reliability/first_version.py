@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.reliability.expectations import State, Store
 from tests.reliability.random_operations import DIMENSION, RandomOperations
-from tests.reliability.verdict import MODEL
+from tests.reliability.stores import MODEL
 
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import EmbeddedMemory
@@ -53,6 +53,7 @@ def _insert(raw: connection.apsw.Connection, item: EmbeddedMemory) -> None:
         ),
     ).get
     raw.executemany(
-        "INSERT INTO vectors (memory_id, embedding) VALUES (?, ?)", [(memory_id, each.tobytes()) for each in item.vectors]
+        "INSERT INTO vectors (memory_id, embedding) VALUES (?, ?)",
+        [(memory_id, each.tobytes()) for each in item.vectors],
     )
     writes._add_tags(raw, memory_id, stored.namespace, stored.tags)

@@ -3,6 +3,8 @@
 The calls for shared memory (the -shm file) do not come through Python; they pass as well.
 """
 
+# ruff: noqa: N802 - the names of the methods are SQLite's
+
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import TracebackType

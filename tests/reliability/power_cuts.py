@@ -26,7 +26,8 @@ from tests.reliability.first_version import write_first_version
 from tests.reliability.passing_vfs import default_while_open
 from tests.reliability.random_operations import RandomOperations
 from tests.reliability.recording_vfs import Entry, Mark, RecordingVFS
-from tests.reliability.verdict import Damage, damage_of, open_store
+from tests.reliability.stores import on_writer, open_store
+from tests.reliability.verdict import Damage, damage_of
 
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, connection
 
@@ -105,13 +106,13 @@ class Workload:
         store = await open_store(self._path)
         self._mark(begun=0)
         if self._chance.random() < 0.3:
-            await _on_writer(store, "PRAGMA wal_autocheckpoint = 5")
+            await on_writer(store, "PRAGMA wal_autocheckpoint = 5")
         for _ in range(self._chance.randint(10, 20)):
             await self._operate(store)
             event = self._chance.random()
             if event < 0.1:
                 mode = self._chance.choice(["PASSIVE", "TRUNCATE"])
-                await _on_writer(store, f"PRAGMA wal_checkpoint({mode})")
+                await on_writer(store, f"PRAGMA wal_checkpoint({mode})")
             elif event < 0.15:
                 await store.close()
                 store = await open_store(self._path)
@@ -127,11 +128,6 @@ class Workload:
     def _mark(self, begun: int) -> None:
         acknowledged = len(self.history.operations)
         self._vfs.record.append(Mark(acknowledged + begun, acknowledged))
-
-
-async def _on_writer(store: SqliteVecStorage, pragma: str) -> None:
-    threads = store._threads
-    await threads._run(threads._writer_thread, lambda: threads._writer.execute(pragma).fetchall())
 
 
 async def _recorded(number: int, folder: Path) -> Recording:

@@ -1,5 +1,7 @@
 """A file access that writes down, in order, everything that changes the disk, and when it was made safe."""
 
+# ruff: noqa: N802 - the names of the methods are SQLite's
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

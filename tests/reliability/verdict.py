@@ -8,13 +8,13 @@ from tests.contract.memories import EVERYTHING, vector
 from tests.reliability.expectations import Held, History, differences, held, tag_counts
 from tests.reliability.oracle import problems_of
 from tests.reliability.random_operations import COMMON_WORD, DIMENSION, one_more, own_word
+from tests.reliability.stores import open_store
 
 from mcp_memory_service.errors import MemoryServiceError
-from mcp_memory_service.hybrid_search import indexed_text, query_terms
+from mcp_memory_service.hybrid_search import query_terms
 from mcp_memory_service.models import Candidate
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
-MODEL = "m"
 EVERY_ROW = 10_000
 # What reading a damaged file raises: the store's and the driver's errors, and values that no row of ours has.
 SIGNS_OF_DAMAGE = (MemoryServiceError, apsw.Error, ValueError, TypeError)
@@ -40,10 +40,6 @@ class Damage:
 
     def plus(self, other: "Damage") -> "Damage":
         return Damage(*(one + another for one, another in zip(astuple(self), astuple(other), strict=True)))
-
-
-async def open_store(path: Path) -> SqliteVecStorage:
-    return await SqliteVecStorage.open(path, MODEL, DIMENSION, indexed_text)
 
 
 async def damage_of(path: Path, history: History) -> Damage:
