@@ -9,7 +9,6 @@ import asyncio
 import json
 import random
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Awaitable, Generator
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from tests.reliability.expectations import History, Operation
 from tests.reliability.failing_vfs import WRITING, Calls, FailingVFS, Fault
 from tests.reliability.passing_vfs import default_while_open
 from tests.reliability.random_operations import COMMON_WORD, DIMENSION, RandomOperations, one_more
-from tests.reliability.stores import on_writer, open_store
+from tests.reliability.stores import on_writer, open_store, temporary_folder
 from tests.reliability.verdict import Damage, damage_of
 
 from mcp_memory_service.errors import MemoryServiceError
@@ -174,8 +173,8 @@ async def _run(every: int, folder: Path) -> Figures:
 
 def run(every: int = 1) -> Figures:
     """Fails every n-th call, each in a run of its own."""
-    with tempfile.TemporaryDirectory(prefix="mcp-memory-faults-") as folder, _short_waits():
-        return asyncio.run(_run(every, Path(folder)))
+    with temporary_folder() as folder, _short_waits():
+        return asyncio.run(_run(every, folder))
 
 
 def main() -> None:

@@ -11,8 +11,7 @@ import json
 import multiprocessing
 import random
 import shutil
-import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -21,15 +20,13 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from tests.reliability.disk_after_cut import disk_after_cut
-from tests.reliability.expectations import History, Operation, State
-from tests.reliability.first_version import write_first_version
-from tests.reliability.passing_vfs import default_while_open
-from tests.reliability.random_operations import RandomOperations
-from tests.reliability.recording_vfs import Entry, Mark, RecordingVFS
-from tests.reliability.stores import on_writer, open_store
+from tests.reliability.expectations import History
+from tests.reliability.recorded_workload import Recording, recorded
+from tests.reliability.recording_vfs import Mark
+from tests.reliability.stores import temporary_folder
 from tests.reliability.verdict import Damage, damage_of
 
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, connection
+from mcp_memory_service.storage.sqlite_vec import connection
 
 Synchronous: TypeAlias = Literal["off", "normal", "full"]
 _LEVELS: dict[Synchronous, int] = {"off": 0, "normal": 1, "full": 2}
@@ -37,7 +34,6 @@ _LEVELS: dict[Synchronous, int] = {"off": 0, "normal": 1, "full": 2}
 # A recorded workload costs about as much as judging three cuts in it.
 CUTS_PER_WORKLOAD = 10
 SEEDS_PER_JOB = 20 * CUTS_PER_WORKLOAD
-MIGRATION_SHARE = 0.25
 KEEP = (0.0, 1.0, 0.5, 0.1, 0.9)
 FAILURES_TOLD = 10
 
@@ -53,7 +49,7 @@ class Figures:
     cuts_in_creation: int = 0
     damage: Damage = field(default_factory=Damage)
     failed_seeds: list[int] = field(default_factory=list[int])
-    """The first of them: `--first-seed N --seeds 1` shows one again."""
+    """The first of them: `--first-seed N --seeds 1` repeats one."""
 
     @property
     def clean(self) -> bool:
@@ -70,76 +66,6 @@ class Figures:
             self.damage.plus(other.damage),
             (self.failed_seeds + other.failed_seeds)[:FAILURES_TOLD],
         )
-
-
-@dataclass(frozen=True)
-class Recording:
-    """What a workload did to the disk."""
-
-    entries: Sequence[Entry]
-    durable: dict[str, bytes]
-    before: State
-    operations: Sequence[Operation]
-
-    def history(self, cut: int) -> History | None:
-        """What must hold after a cut there; None if the store was not open yet."""
-        mark = next((entry for entry in reversed(self.entries[:cut]) if isinstance(entry, Mark)), None)
-        if mark is None:
-            return None
-        history = History(self.before, list(self.operations[: mark.acknowledged]))
-        if mark.begun > mark.acknowledged:
-            history.doubt(self.operations[mark.acknowledged])
-        return history
-
-
-class Workload:
-    """Random operations on a store, with a mark in the record before and after each."""
-
-    def __init__(self, path: Path, vfs: RecordingVFS, before: State, chance: random.Random) -> None:
-        self._path = path
-        self._vfs = vfs
-        self._chance = chance
-        self._making = RandomOperations(chance)
-        self.history = History(before)
-
-    async def run(self) -> None:
-        store = await open_store(self._path)
-        self._mark(begun=0)
-        if self._chance.random() < 0.3:
-            await on_writer(store, "PRAGMA wal_autocheckpoint = 5")
-        for _ in range(self._chance.randint(10, 20)):
-            await self._operate(store)
-            event = self._chance.random()
-            if event < 0.1:
-                mode = self._chance.choice(["PASSIVE", "TRUNCATE"])
-                await on_writer(store, f"PRAGMA wal_checkpoint({mode})")
-            elif event < 0.15:
-                await store.close()
-                store = await open_store(self._path)
-        await store.close()
-
-    async def _operate(self, store: SqliteVecStorage) -> None:
-        operation = self._making.next(self.history)
-        self._mark(begun=1)
-        await operation.perform(store)
-        self.history.acknowledge(operation)
-        self._mark(begun=0)
-
-    def _mark(self, begun: int) -> None:
-        acknowledged = len(self.history.operations)
-        self._vfs.record.append(Mark(acknowledged + begun, acknowledged))
-
-
-async def _recorded(number: int, folder: Path) -> Recording:
-    chance = random.Random(f"workload {number}")
-    path = folder / "memories.db"
-    durable, before = {}, State()
-    if chance.random() < MIGRATION_SHARE:
-        durable, before = write_first_version(path, with_wal=chance.random() < 0.3)
-    with default_while_open(RecordingVFS(durable)) as vfs:
-        workload = Workload(path, vfs, before, chance)
-        await workload.run()
-    return Recording(vfs.record, vfs.durable, before, workload.history.operations)
 
 
 def _cut_position(recording: Recording, chance: random.Random) -> int:
@@ -177,17 +103,14 @@ async def _judge(recording: Recording, seed: int, folder: Path, figures: Figures
 
 
 async def _run(seeds: range, figures: Figures) -> None:
-    memory_disk = Path("/dev/shm")  # noqa: S108 - only for speed
-    with tempfile.TemporaryDirectory(
-        prefix="mcp-memory-cuts-", dir=memory_disk if memory_disk.is_dir() else None
-    ) as folder:
+    with temporary_folder() as folder:
         for number in sorted({seed // CUTS_PER_WORKLOAD for seed in seeds}):
-            place = Path(folder) / str(number)
+            place = folder / str(number)
             place.mkdir()
-            recording = await _recorded(number, place)
+            recording = await recorded(number, place)
             first = number * CUTS_PER_WORKLOAD
             for seed in range(max(first, seeds.start), min(first + CUTS_PER_WORKLOAD, seeds.stop)):
-                await _judge(recording, seed, Path(folder) / f"cut-{seed}", figures)
+                await _judge(recording, seed, folder / f"cut-{seed}", figures)
             shutil.rmtree(place)
 
 

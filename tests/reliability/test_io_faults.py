@@ -4,7 +4,7 @@ from tests.reliability.io_faults import run
 
 
 def test_a_failed_call_to_the_disk_is_told_and_costs_one_operation_at_most():
-    figures = run(every=29)
+    figures = run(every=37)
     assert figures.clean, figures
     assert figures.calls > 500
     assert figures.refused > 10

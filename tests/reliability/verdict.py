@@ -1,6 +1,6 @@
 """Opens a store file as the next start would, and says what is wrong with what it holds."""
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
 import apsw
@@ -16,6 +16,7 @@ from mcp_memory_service.models import Candidate
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 EVERY_ROW = 10_000
+REASONS_TOLD = 10
 # What reading a damaged file raises: the store's and the driver's errors, and values that no row of ours has.
 SIGNS_OF_DAMAGE = (MemoryServiceError, apsw.Error, ValueError, TypeError)
 
@@ -33,29 +34,38 @@ class Damage:
     unopenable: int = 0
     unusable: int = 0
     """Stores that opened, but took no new memory."""
+    reasons: list[str] = field(default_factory=list[str])
+    """The first problems and errors, in words."""
 
     @property
     def clean(self) -> bool:
-        return not any(astuple(self))
+        return not any(self._counts())
 
     def plus(self, other: "Damage") -> "Damage":
-        return Damage(*(one + another for one, another in zip(astuple(self), astuple(other), strict=True)))
+        counts = (one + another for one, another in zip(self._counts(), other._counts(), strict=True))
+        return Damage(*counts, reasons=(self.reasons + other.reasons)[:REASONS_TOLD])
+
+    def _counts(self) -> tuple[int, ...]:
+        return astuple(self)[:-1]
 
 
 async def damage_of(path: Path, history: History) -> Damage:
     damage = Damage()
     try:
         store = await open_store(path)
-    except SIGNS_OF_DAMAGE:
-        return Damage(unopenable=1)
+    except SIGNS_OF_DAMAGE as error:
+        return Damage(unopenable=1, reasons=[repr(error)])
     try:
         try:
             await _look(store, history, damage)
         finally:
             await store.close()
-        damage.corrupt += bool(problems_of(path))
-    except SIGNS_OF_DAMAGE:
+        problems = problems_of(path)
+        damage.corrupt += bool(problems)
+        damage.reasons += problems
+    except SIGNS_OF_DAMAGE as error:
         damage.corrupt += 1
+        damage.reasons.append(repr(error))
     return damage
 
 
@@ -66,8 +76,9 @@ async def _look(store: SqliteVecStorage, history: History, damage: Damage) -> No
     damage.not_searchable = await _not_searchable(store, found)
     try:
         await one_more("afterwards").perform(store)
-    except SIGNS_OF_DAMAGE:
+    except SIGNS_OF_DAMAGE as error:
         damage.unusable = 1
+        damage.reasons.append(repr(error))
 
 
 async def _not_searchable(store: SqliteVecStorage, found: dict[str, Held]) -> int:
