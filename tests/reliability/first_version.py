@@ -4,6 +4,7 @@ import json
 import random
 from pathlib import Path
 
+import apsw
 from tests.reliability.expectations import State, Store
 from tests.reliability.random_operations import DIMENSION, RandomOperations
 from tests.reliability.stores import MODEL
@@ -25,11 +26,11 @@ def write_first_version(path: Path, *, with_wal: bool) -> tuple[dict[Path, bytes
     for item in items:
         with connection.immediate_transaction(raw):
             _insert(raw, item)
-    files = (path, path.with_name(path.name + "-wal")) if with_wal else (path,)
-    if not with_wal:
-        raw.close()
-    contents = {file: file.read_bytes() for file in files}
+    wal = path.with_name(path.name + "-wal")
+    contents = {file: file.read_bytes() for file in (path, wal)}
     raw.close()
+    if not with_wal:
+        contents = {path: path.read_bytes()}
     for file, content in contents.items():
         file.write_bytes(content)
     state: State = {}
@@ -37,7 +38,7 @@ def write_first_version(path: Path, *, with_wal: bool) -> tuple[dict[Path, bytes
     return contents, state
 
 
-def _insert(raw: connection.apsw.Connection, item: EmbeddedMemory) -> None:
+def _insert(raw: apsw.Connection, item: EmbeddedMemory) -> None:
     """The inserts of the first release; those of today need the tables of today."""
     stored = item.memory
     memory_id = raw.execute(
