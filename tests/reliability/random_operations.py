@@ -1,0 +1,78 @@
+"""Operations on a store, made from a seed: new memories, known ones with more tags, batches, patches, deletes."""
+
+import random
+
+import numpy as np
+from tests.contract.memories import memory
+from tests.reliability.expectations import Delete, History, Operation, State, Store, Update
+
+from mcp_memory_service.models import EmbeddedMemory, JsonValue, MemoryPatch, Vector
+
+COMMON_WORD = "note"
+DIMENSION = 4
+_FILLER = "river copper lantern violet harbour meadow engine winter marble signal orchard thunder".split()
+_TAGS = ["red", "green", "blue", "work", "home", "idea", "later"]
+
+
+def own_word(content: str) -> str:
+    """The word that this memory has and no other."""
+    return content.split()[1]
+
+
+class RandomOperations:
+    def __init__(self, chance: random.Random, prefix: str = "w") -> None:
+        self._chance = chance
+        self._prefix = prefix
+        self._count = 0
+
+    def next(self, history: History) -> Operation:
+        state = history.state()
+        kinds = [self._store_new, self._store_new, self._batch]
+        if state:
+            kinds += [self._store_again, self._patch, self._delete]
+        return self._chance.choice(kinds)(state)
+
+    def new_item(self) -> EmbeddedMemory:
+        self._count += 1
+        # A few are longer than a page of the file.
+        words = self._chance.choice([3, 3, 3, 30, 300, 3000])
+        content = " ".join([COMMON_WORD, f"{self._prefix}{self._count}x", *self._chance.choices(_FILLER, k=words)])
+        stored = memory(content, *self._some_tags(), at=1_000 + self._count, metadata=self._some_metadata())
+        windows = self._chance.choice([1, 1, 3])
+        return EmbeddedMemory(stored, tuple(self._vector() for _ in range(windows)))
+
+    def _store_new(self, _: State) -> Operation:
+        return Store((self.new_item(),))
+
+    def _batch(self, _: State) -> Operation:
+        return Store(tuple(self.new_item() for _ in range(self._chance.randint(2, 6))))
+
+    def _store_again(self, state: State) -> Operation:
+        known = state[self._any_of(state)].memory
+        again = memory(known.content, *self._some_tags(), at=5_000 + self._count, metadata=self._some_metadata())
+        return Store((EmbeddedMemory(again, (self._vector(),)),))
+
+    def _patch(self, state: State) -> Operation:
+        patch = MemoryPatch(tags=self._some_tags(), memory_type="patched", metadata=self._some_metadata())
+        return Update(self._any_of(state), patch, now=9_000 + self._count)
+
+    def _delete(self, state: State) -> Operation:
+        return Delete(self._any_of(state))
+
+    def _any_of(self, state: State) -> str:
+        return self._chance.choice(sorted(state))
+
+    def _some_tags(self) -> tuple[str, ...]:
+        return tuple(self._chance.sample(_TAGS, self._chance.randint(0, 3)))
+
+    def _some_metadata(self) -> dict[str, JsonValue]:
+        return {self._chance.choice(["a", "b", "c"]): self._chance.randint(0, 99)}
+
+    def _vector(self) -> Vector:
+        return np.array([self._chance.uniform(0.1, 1.0) for _ in range(DIMENSION)], dtype=np.float32)
+
+
+def one_more(name: str) -> Store:
+    """A memory that no seed makes, to see whether a store still takes something."""
+    stored = memory(f"{COMMON_WORD} {name}", "extra")
+    return Store((EmbeddedMemory(stored, (np.ones(DIMENSION, dtype=np.float32),)),))
