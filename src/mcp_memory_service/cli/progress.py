@@ -20,8 +20,11 @@ class ProgressLine:
     def __call__(self, doing: str, done: int, total: int) -> None:
         now = time.monotonic()
         if doing != self._doing:
-            self._doing, self._started, self._done_at_start, self._shown = doing, now, done, 0.0
+            self._doing, self._started, self._done_at_start = doing, now, done
+            self._shown = 0.0 if self._interactive else now  # short work needs no word in a log
         finished = done >= total
+        if finished and not self._interactive and now - self._started < LOG_SECONDS:
+            return
         if not finished and now - self._shown < (REDRAW_SECONDS if self._interactive else LOG_SECONDS):
             return
         self._shown = now

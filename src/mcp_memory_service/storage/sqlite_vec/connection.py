@@ -88,7 +88,7 @@ def translated_errors() -> Generator[None, None, None]:
     try:
         yield
     except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise StoreCorrupt(f"The database file is damaged or not a database: {error}") from error
+        raise StoreCorrupt(f"The database file is damaged, its disk fails, or it is no database: {error}") from error
     except apsw.ReadOnlyError as error:
         raise StorageReadOnly(f"The store can be read but not written: {error}") from error
     except (apsw.BusyError, apsw.LockedError, apsw.ProtocolError) as error:

@@ -49,10 +49,9 @@ def inspect(connection: apsw.Connection, progress: Progress) -> Inspection:
     findings = _guarded(connection, _database)
     version = schema_version(connection) if _readable(findings) else None
     if version == len(MIGRATIONS):
-        for number, (name, check) in enumerate(CHECKS):
-            progress(f"Checking {name}", number, len(CHECKS))
+        for number, check in enumerate(CHECKS, start=1):
             findings += _guarded(connection, check)
-        progress("Checking", len(CHECKS), len(CHECKS))
+            progress("Checking", number, len(CHECKS))
     elif version is not None:
         findings.append(Finding("schema_older", f"It has schema version {version}; opening it brings it up to date."))
     return Inspection(*_counts(connection), tuple(findings))
@@ -177,12 +176,4 @@ def _text_index(connection: apsw.Connection) -> Iterator[Finding]:
         yield Finding("text_index_out_of_step", "The text index does not have the words of the memories.")
 
 
-CHECKS: tuple[tuple[str, Check], ...] = (
-    ("tables", _schema),
-    ("references", _orphans),
-    ("texts", _content),
-    ("vectors", _vectors),
-    ("tags", _tags),
-    ("words", _words),
-    ("text index", _text_index),
-)
+CHECKS: tuple[Check, ...] = (_schema, _orphans, _content, _vectors, _tags, _words, _text_index)

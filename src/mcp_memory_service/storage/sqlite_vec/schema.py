@@ -195,14 +195,23 @@ def require_ours(path: Path) -> None:
     if path.stat().st_size == 0:
         return
     with translated_errors():
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            connection.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
-            has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get > 0
-            if has_tables and connection.execute("PRAGMA application_id").get != APPLICATION_ID:
-                raise NotOurs(f"{path} is a database of another program; name another file.")
-        finally:
-            connection.close()
+            ours = _is_ours(path, apsw.SQLITE_OPEN_READONLY)
+        except apsw.ReadOnlyError:
+            # Somebody died while making the file: its first change must be rolled back before it can be read.
+            ours = _is_ours(path, apsw.SQLITE_OPEN_READWRITE)
+    if not ours:
+        raise NotOurs(f"{path} is a database of another program; name another file.")
+
+
+def _is_ours(path: Path, flags: int) -> bool:
+    connection = apsw.Connection(str(path), flags=flags)
+    try:
+        connection.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
+        has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get > 0
+        return not has_tables or connection.execute("PRAGMA application_id").get == APPLICATION_ID
+    finally:
+        connection.close()
 
 
 def prepare(

@@ -19,12 +19,13 @@ from .turns import WriterTurns
 T = TypeVar("T")
 
 READER_THREADS = 4
+DISK_ERRORS = (apsw.IOError, apsw.FullError, apsw.CorruptError, apsw.CantOpenError, apsw.NoMemError)
 LEAST_FREE_BYTES = 1_000_000
 """With less the next write may not fit, and a file system has none to give long before it says zero."""
 
 
 class Handle:
-    """A connection that is opened anew after a failure that it could not roll back."""
+    """A connection that is opened anew after a failure of the disk."""
 
     def __init__(self, path: Path, *, read_only: bool) -> None:
         self._path = path
@@ -40,9 +41,15 @@ class Handle:
             connection.execute(begin)
             yield connection
             connection.execute(end)
+        except DISK_ERRORS:
+            # FTS5 of SQLite 3.54.1 keeps what it was about to write when a read fails under it, and damages its index
+            # with the next commit. A new connection knows nothing of that.
+            self._connection = None
+            connection.close(True)
+            raise
         finally:
-            if connection.in_transaction:
-                self._roll_back(connection)
+            if self._connection is not None and connection.in_transaction:
+                connection.execute("ROLLBACK")
 
     @property
     def connection(self) -> apsw.Connection:
@@ -57,13 +64,6 @@ class Handle:
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
-
-    def _roll_back(self, connection: apsw.Connection) -> None:
-        try:
-            connection.execute("ROLLBACK")
-        except apsw.Error:
-            self._connection = None
-            connection.close(True)
 
 
 class ConnectionThreads:

@@ -1,0 +1,194 @@
+"""Every kind of damage is found, and what can be rebuilt from the rows is."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.contract.memories import memory
+from tests.fakes import WordEmbedder
+from tests.reliability.oracle import unseen
+
+from mcp_memory_service.errors import NotOurs, StoreRefused
+from mcp_memory_service.hybrid_search import indexed_text, query_terms
+from mcp_memory_service.models import EmbeddedMemory, MemoryFilter, Vector, content_hash
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep
+from mcp_memory_service.storage.sqlite_vec.connection import connect
+
+MODEL = WordEmbedder.model_id
+CONTENTS = [f"note {i} about topic{i % 5} and more" for i in range(40)]
+
+
+@pytest.fixture
+async def path(tmp_path: Path) -> Path:
+    """A sound store with forty memories."""
+    path = tmp_path / "memories.db"
+    store = await SqliteVecStorage.open(path, MODEL, WordEmbedder.dimension, indexed_text)
+    notes = [memory(content, f"Topic{i % 5}", "note", at=i) for i, content in enumerate(CONTENTS)]
+    await store.store_batch([EmbeddedMemory(note, (WordEmbedder.vector(note.content),)) for note in notes])
+    await store.close()
+    return path
+
+
+def upkeep(path: Path) -> StoreUpkeep:
+    return StoreUpkeep(path, indexed_text, unseen)
+
+
+def codes(path: Path) -> set[str]:
+    return {finding.code for finding in upkeep(path).inspect().findings}
+
+
+def damage(path: Path, *statements: str) -> None:
+    connection = connect(path, read_only=False)
+    connection.execute("PRAGMA foreign_keys = off").fetchall()
+    for statement in statements:
+        connection.execute(statement).fetchall()
+    connection.close()
+
+
+async def embed(texts: Sequence[str]) -> list[list[Vector]]:
+    return [[WordEmbedder.vector(text)] for text in texts]
+
+
+def test_a_sound_store_is_said_to_be_sound(path: Path):
+    found = upkeep(path).inspect()
+    assert (found.memories, found.vectors, found.tags, found.findings) == (40, 40, 6, ())
+
+
+NO_TRIGGERS = ("DROP TRIGGER memory_words_removed", "DROP TRIGGER memory_words_added")
+REBUILDABLE = {
+    "text index without a memory": (
+        {"text_index_out_of_step"},
+        "INSERT INTO memory_text (memory_text, rowid, labels, words, names)"
+        " SELECT 'delete', memory_id, labels, words, names FROM memory_words WHERE memory_id = 3",
+    ),
+    "text index with a word too many": (
+        {"text_index_out_of_step"},
+        "INSERT INTO memory_text (rowid, labels, words, names) VALUES (3, '', 'ghost', '')",
+    ),
+    "words gone": ({"words_missing"}, "DELETE FROM memory_words WHERE memory_id IN (4, 5)"),
+    "words and index gone": (
+        {"words_missing", "text_index_out_of_step", "schema_incomplete"},
+        *NO_TRIGGERS,
+        "DELETE FROM memory_words WHERE memory_id IN (4, 5)",
+    ),
+    "trigger gone": ({"schema_incomplete"}, "DROP TRIGGER memory_tags_added"),
+    "index gone": ({"schema_incomplete"}, "DROP INDEX memories_by_time"),
+    "tag count wrong": ({"tag_counts_wrong"}, "UPDATE tags SET memories = 7 WHERE folded = 'note'"),
+    "tag of nobody": (
+        {"tag_counts_wrong"},
+        "INSERT INTO tags (namespace, folded, display) VALUES ('default', 'x', 'X')",
+    ),
+    "tag lost": ({"orphans"}, "DELETE FROM tags WHERE folded = 'topic3'"),
+    "vector of a memory that is gone": (
+        {"orphans"},
+        "INSERT INTO vectors (memory_id, embedding) SELECT 999, embedding FROM vectors WHERE id = 1",
+    ),
+    "vector gone": ({"vectors_missing"}, "DELETE FROM vectors WHERE memory_id = 7"),
+    "vector of zeros": ({"vectors_unfit"}, "UPDATE vectors SET embedding = zeroblob(256) WHERE memory_id = 7"),
+    "vector of NaN": (
+        {"vectors_unfit"},
+        "UPDATE vectors SET embedding = unhex(replace(hex(zeroblob(64)), '00', '0000c07f')) WHERE memory_id = 7",
+    ),
+    "vector too short": ({"vectors_unfit"}, "UPDATE vectors SET embedding = x'0000803f' WHERE memory_id = 7"),
+    "vector cut within a number": ({"vectors_unfit"}, "UPDATE vectors SET embedding = x'000080' WHERE memory_id = 7"),
+}
+
+
+@pytest.mark.parametrize("kind", REBUILDABLE)
+async def test_what_can_be_rebuilt_is_found_and_rebuilt(path: Path, kind: str):
+    expected, *statements = REBUILDABLE[kind]
+    damage(path, *statements)
+    assert codes(path) == expected
+    done = await upkeep(path).repair(MODEL, embed)
+    assert {finding.code for finding in done.mended} == expected
+    assert done.after.sound
+    assert codes(path) == set()
+    assert done.copy is not None
+    assert codes(done.copy) == expected, "the file as it was is kept"
+    await _everything_is_there(path)
+
+
+async def _everything_is_there(path: Path) -> None:
+    store = await SqliteVecStorage.open_existing(path, indexed_text)
+    everything = MemoryFilter()
+    for i, content in enumerate(CONTENTS):
+        kept = await store.get("default", content_hash(content))
+        assert kept == memory(content, f"Topic{i % 5}", "note", at=i)
+        found = await store.search_by_text(query_terms(str(i)), 40, everything)
+        assert content_hash(content) in {candidate.content_hash for candidate in found}
+        near = await store.retrieve(WordEmbedder.vector(content), 40, everything)
+        assert {candidate.content_hash: candidate.raw_score for candidate in near}[content_hash(content)] > 0.999
+    assert {tag.tag: tag.memories for tag in await store.get_all_tags("default")} == {
+        "note": 40, **{f"Topic{i}": 8 for i in range(5)},
+    }  # fmt: skip
+    await store.close()
+
+
+async def test_vectors_are_not_made_by_another_model(path: Path):
+    damage(path, "DELETE FROM vectors WHERE memory_id = 7", "UPDATE tags SET memories = 7 WHERE folded = 'note'")
+    done = await upkeep(path).repair("another-model", embed)
+    assert [finding.code for finding in done.mended] == ["tag_counts_wrong"]
+    assert codes(path) == {"vectors_missing"}
+
+
+LOST = {
+    "text changed": ("content_changed", "UPDATE memories SET content = 'note X' WHERE id = 3"),
+    "metadata is no object": ("metadata_malformed", "UPDATE memories SET metadata = '[1]' WHERE id = 3"),
+    "table gone": ("schema_incomplete", "DROP TABLE feedback"),
+    "table changed": ("schema_changed", "ALTER TABLE memories ADD COLUMN colour TEXT"),
+    "model unknown": ("model_unknown", "DELETE FROM store_info WHERE key = 'embedding_model'"),
+}
+
+
+@pytest.mark.parametrize("kind", LOST)
+async def test_what_cannot_be_rebuilt_is_found_and_left_alone(path: Path, kind: str):
+    code, statement = LOST[kind]
+    damage(path, statement)
+    assert code in codes(path)
+    before = path.read_bytes()
+    done = await upkeep(path).repair(MODEL, embed)
+    assert done.copy is None
+    assert code in {finding.code for finding in done.after.findings}
+    assert path.read_bytes() == before
+
+
+def test_an_overwritten_page_is_found(path: Path):
+    data = bytearray(path.read_bytes())
+    page = 8192
+    data[2 * page : 3 * page] = b"\x99" * page
+    path.write_bytes(data)
+    found = upkeep(path).inspect()
+    assert "database_damaged" in {finding.code for finding in found.findings}
+
+
+@pytest.mark.parametrize("size", [100, 8192, 20_000])
+def test_a_file_cut_short_is_found(path: Path, size: int):
+    path.write_bytes(path.read_bytes()[:size])
+    assert codes(path) == {"database_damaged"}
+
+
+def test_what_is_no_store_is_refused(tmp_path: Path):
+    with pytest.raises(StoreRefused, match="no store"):
+        upkeep(tmp_path / "missing.db").inspect()
+    assert not (tmp_path / "missing.db").exists()
+    foreign = apsw.Connection(str(tmp_path / "foreign.db"))
+    foreign.execute("CREATE TABLE theirs (x)")
+    foreign.close()
+    with pytest.raises(NotOurs):
+        upkeep(tmp_path / "foreign.db").inspect()
+
+
+async def test_an_index_out_of_step_with_its_table_is_rebuilt(path: Path):
+    """While SQLite does not know of the index, a row changes in the table alone."""
+    raw = connect(path, read_only=False)
+    hidden = raw.execute("SELECT * FROM sqlite_schema WHERE name = 'memory_tags_by_tag'").fetchone()
+    raw.close()
+    damage(path, "PRAGMA writable_schema = on", "DELETE FROM sqlite_schema WHERE name = 'memory_tags_by_tag'")
+    damage(path, "DROP TRIGGER memory_tags_removed", "DELETE FROM memory_tags WHERE memory_id = 3 AND position = 1")
+    raw = connect(path, read_only=False)
+    raw.execute("PRAGMA writable_schema = on").fetchall()
+    raw.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", hidden)
+    raw.close()
+    assert "index_damaged" in codes(path)
+    assert (await upkeep(path).repair(MODEL, embed)).after.sound
