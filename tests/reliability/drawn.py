@@ -22,6 +22,16 @@ CONTENTS = (
     "a long line " * 40 + "unique5",
     "x" * 300 + " unique6",
 )
+# Of the windows of each content, which has the same vectors whenever it is stored; some lie in the same direction.
+_WINDOWS: tuple[tuple[tuple[float, ...], ...], ...] = (
+    ((1.0, 0.0, 0.0, 0.0),),
+    ((2.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)),
+    ((-1.0, 2.0, 0.0, 1.0),),
+    ((3.0, -1.0, 2.0, 0.0), (1.0, 1.0, 1.0, 1.0), (0.0, 0.0, -3.0, 1.0)),
+    ((0.0, 3.0, 0.0, 0.0),),
+    ((1.0, 2.0, 3.0, -1.0), (1.0, 2.0, 3.0, -2.0)),
+    ((-2.0, -1.0, 0.0, 3.0),),
+)
 HASH_OF = tuple(content_hash(content) for content in CONTENTS)
 _TAGS = ("alpha", "Alpha", "ALPHA", "beta", "Größe!", "GRÖSSE!", "two words", "部署", "project:x")
 _FOLDED = sorted({fold_tag(tag) for tag in _TAGS})
@@ -51,8 +61,9 @@ _metadata: st.SearchStrategy[dict[str, JsonValue]] = st.dictionaries(
 
 @st.composite
 def _items(draw: st.DrawFn) -> EmbeddedMemory:
+    number = draw(NUMBERS)
     stored = memory(
-        draw(st.sampled_from(CONTENTS)),
+        CONTENTS[number],
         *draw(_tags),
         at=draw(_moments),
         namespace=draw(NAMESPACES),
@@ -62,7 +73,7 @@ def _items(draw: st.DrawFn) -> EmbeddedMemory:
         sequence=draw(st.sampled_from([None, 0, 1, 2, 3])),
         source=draw(st.sampled_from([None, "mail", "chat"])),
     )
-    return embedded(stored, *draw(st.lists(VECTORS, min_size=1, max_size=3)))
+    return embedded(stored, *_WINDOWS[number])
 
 
 ITEMS = _items()

@@ -30,7 +30,7 @@ class MigrationFigures:
     kills: int = 0
     memories: int = 0
     migration_seconds: float = 0.0
-    """How long it takes undisturbed, which is when the kills fall."""
+    """How long it takes undisturbed; the kills fall into that time and a little after it."""
     killed_before_the_end: int = 0
     lost_memories: int = 0
     not_found_by_words: int = 0
@@ -57,7 +57,7 @@ def run_migration_kills(folder: Path, kills: int, seed: int, memories: int = MEM
     chance = random.Random(seed)
     for number in range(kills):
         path = Path(shutil.copy(old, folder / f"migrated{number}.db"))
-        _migrate(path, chance.uniform(0.0, figures.migration_seconds))
+        _migrate(path, chance.uniform(0.0, 1.2 * figures.migration_seconds))
         figures.kills += 1
         figures.killed_before_the_end += _version(path) == 1
         asyncio.run(_judge(path, figures))

@@ -213,7 +213,8 @@ class StoreMachine(RuleBasedStateMachine):
     ) -> None:
         """Who has the best scores, up to ties, each with its own score and place."""
         best = sorted(scores.values(), reverse=True)[:limit]
-        assert [candidate.raw_score for candidate in found] == pytest.approx(best, abs=SINGLE_PRECISION)
+        found_scores = [candidate.raw_score for candidate in found]
+        assert found_scores == pytest.approx(best, abs=SINGLE_PRECISION), (found_scores, best)
         assert len({candidate.content_hash for candidate in found}) == len(found)
         for candidate in found:
             memory = self.model.get(where.namespace, candidate.content_hash)
