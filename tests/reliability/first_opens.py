@@ -16,7 +16,7 @@ from pathlib import Path
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 from .journal import Journal, read_journal
-from .verdict import Verdict, judge
+from .journal_check import Verdict, judge
 from .worker import CONTEXT, start, work_on
 from .workload import Operation, carry_out
 

@@ -19,7 +19,7 @@ from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 from .journal import Journal, done_so_far, read_journal
 from .migration_kills import MigrationFigures, run_migration_kills
-from .verdict import Verdict, judge
+from .journal_check import Verdict, judge
 from .worker import start, work_on, write_one
 from .workload import Mix
 

@@ -25,7 +25,7 @@ from mcp_memory_service.models import MemoryFilter, content_hash
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 from .journal import Account, Journal, read_journal
-from .verdict import Verdict, judge
+from .journal_check import Verdict, judge
 from .worker import CONTEXT, start, work_on, write_one
 from .workload import WORDS, Mix, shared_content
 
