@@ -1,0 +1,95 @@
+"""What the state machine may draw: few values of each kind, so that calls meet the same memories again and again."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+from tests.contract.memories import embedded, memory
+
+from mcp_memory_service.models import EmbeddedMemory, JsonValue, Keep, MemoryFilter, MemoryPatch, content_hash, fold_tag
+
+
+def own_word(number: int) -> str:
+    """A word that only one of the contents has."""
+    return f"unique{number}"
+
+
+CONTENTS = (
+    "Port of the tunnel: unique0",
+    "Größe unique1 wie GRÖSSE",
+    "部署 unique2 🚀",
+    '"unique3" OR 1=1 -- \'; DROP TABLE memories',
+    "unique4\n\tשלום %_\\",
+    "a long line " * 40 + "unique5",
+    "x" * 300 + " unique6",
+)
+# Of the windows of each content, which has the same vectors whenever it is stored; some lie in the same direction.
+_WINDOWS: tuple[tuple[tuple[float, ...], ...], ...] = (
+    ((1.0, 0.0, 0.0, 0.0),),
+    ((2.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)),
+    ((-1.0, 2.0, 0.0, 1.0),),
+    ((3.0, -1.0, 2.0, 0.0), (1.0, 1.0, 1.0, 1.0), (0.0, 0.0, -3.0, 1.0)),
+    ((0.0, 3.0, 0.0, 0.0),),
+    ((1.0, 2.0, 3.0, -1.0), (1.0, 2.0, 3.0, -2.0)),
+    ((-2.0, -1.0, 0.0, 3.0),),
+)
+HASH_OF = tuple(content_hash(content) for content in CONTENTS)
+_TAGS = ("alpha", "Alpha", "ALPHA", "beta", "Größe!", "GRÖSSE!", "two words", "部署", "project:x")
+_FOLDED = sorted({fold_tag(tag) for tag in _TAGS})
+_METADATA_KEYS = st.sampled_from(["a", "b", "ключ"])
+_LEAVES: st.SearchStrategy[Any] = st.sampled_from([None, True, 1, 1.0, "x", [1, {"deep": None}]])
+
+NUMBERS = st.integers(0, len(CONTENTS) - 1)
+HANDLES = st.integers(0, 1)
+NAMESPACES = st.sampled_from(["default", "default", "other"])
+HASHES = st.sampled_from([*HASH_OF, "0" * 64])
+HASH_LISTS = st.lists(HASHES, max_size=5, unique=True)
+OFFSETS = st.integers(0, 4)
+LIMITS = st.sampled_from([1, 2, 3, 20])
+TAGS_AS_WORDS = st.sampled_from(["alpha", "beta"])
+"""Those that are words of no content."""
+TAG_WEIGHTS = st.dictionaries(st.sampled_from([*_FOLDED, "missing"]), st.sampled_from([0.5, 1.0, 2.25]), min_size=1)
+"""Sums of these are exact."""
+VECTORS = st.tuples(*[st.integers(-3, 3).map(float)] * 4).filter(any)
+
+_tags = st.lists(st.sampled_from(_TAGS), max_size=4).map(tuple)
+_types = st.sampled_from([None, None, "note", "fix"])
+_moments = st.integers(-2, 6)
+_metadata: st.SearchStrategy[dict[str, JsonValue]] = st.dictionaries(
+    _METADATA_KEYS, _LEAVES | st.dictionaries(_METADATA_KEYS, _LEAVES, max_size=2), max_size=2
+)
+
+
+@st.composite
+def _items(draw: st.DrawFn) -> EmbeddedMemory:
+    number = draw(NUMBERS)
+    stored = memory(
+        CONTENTS[number],
+        *draw(_tags),
+        at=draw(_moments),
+        namespace=draw(NAMESPACES),
+        memory_type=draw(_types),
+        metadata=draw(_metadata),
+        session=draw(st.sampled_from([None, "s1", "s2"])),
+        sequence=draw(st.sampled_from([None, 0, 1, 2, 3])),
+        source=draw(st.sampled_from([None, "mail", "chat"])),
+    )
+    return embedded(stored, *_WINDOWS[number])
+
+
+ITEMS = _items()
+BATCHES = st.lists(_items(), min_size=1, max_size=4)
+PATCHES = st.builds(
+    MemoryPatch,
+    tags=st.none() | _tags,
+    memory_type=st.sampled_from([Keep.KEEP, None, "note", "fix"]),
+    metadata=st.none() | _metadata,
+)
+FILTERS = st.just(MemoryFilter()) | st.builds(
+    MemoryFilter,
+    namespace=NAMESPACES,
+    tags=st.lists(st.sampled_from(_FOLDED), max_size=2, unique=True).map(tuple),
+    tag_match=st.sampled_from(["any", "all"]),
+    memory_type=_types,
+    after=st.none() | _moments,
+    before=st.none() | _moments,
+)
