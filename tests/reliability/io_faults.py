@@ -27,6 +27,7 @@ from tests.reliability.verdict import Damage, damage_of
 from mcp_memory_service.errors import MemoryServiceError
 from mcp_memory_service.hybrid_search import query_terms
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, connection, schema
+from mcp_memory_service.storage.sqlite_vec.threads import READER_THREADS
 
 T = TypeVar("T")
 
@@ -78,7 +79,7 @@ class Run:
             await self._read(store)
             await self._attempt("checkpoint", on_writer(store, "PRAGMA wal_checkpoint(TRUNCATE)"))
             await self._operate(store, one_more(f"of{len(self.history.operations)}"))
-            for _ in range(connection.READER_THREADS):  # each reader has its turn
+            for _ in range(READER_THREADS):  # each reader has its turn
                 await self._attempt("list", store.list_memories(EVERYTHING, 0, 100))
             await self._attempt("close", store.close())
 
@@ -91,7 +92,8 @@ class Run:
         await self._attempt("search_by_text", store.search_by_text(query_terms(COMMON_WORD), 10, EVERYTHING))
         await self._attempt("retrieve", store.retrieve(vector(*([1.0] * DIMENSION)), 10, EVERYTHING))
         await self._attempt("get_all_tags", store.get_all_tags("default"))
-        await self._attempt("ping", store.ping())
+        await self._attempt("check_search", store.check_search())
+        await self._attempt("check_write", store.check_write())
 
     async def _operate(self, store: SqliteVecStorage, operation: Operation) -> None:
         done, _ = await self._attempt(type(operation).__name__.lower(), operation.perform(store))

@@ -18,8 +18,8 @@ from pathlib import Path
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 from .journal import Journal, done_so_far, read_journal
-from .migration_kills import MigrationFigures, run_migration_kills
 from .journal_check import Verdict, judge
+from .migration_kills import MigrationFigures, run_migration_kills
 from .worker import start, work_on, write_one
 from .workload import Mix
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.reliability.random_operations import DIMENSION
 
 from mcp_memory_service.hybrid_search import indexed_text
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, connection
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 MODEL = "m"
 _MEMORY_DISK = Path("/dev/shm")  # noqa: S108 - a sync that takes no time; nothing here needs a true one
@@ -27,10 +27,4 @@ async def open_store(path: Path) -> SqliteVecStorage:
 
 async def on_writer(store: SqliteVecStorage, pragma: str) -> None:
     """What SQLite does by itself after a thousand pages, at a moment that the test chooses."""
-    threads = store._threads
-
-    def execute() -> None:
-        with connection.translated_errors():
-            threads._writer.execute(pragma).fetchall()
-
-    await threads._run(threads._writer_thread, execute)
+    await store._threads.outside_transaction(lambda connection: connection.execute(pragma).fetchall())

@@ -33,23 +33,29 @@ class Handle:
         self._connection: apsw.Connection | None = connect(path, read_only=read_only)
 
     @contextmanager
-    def transaction(
-        self, begin: Literal["BEGIN", "BEGIN IMMEDIATE"], end: Literal["COMMIT", "ROLLBACK"]
-    ) -> Generator[apsw.Connection, None, None]:
+    def lent(self) -> Generator[apsw.Connection, None, None]:
         connection = self.connection
         try:
-            connection.execute(begin)
             yield connection
-            connection.execute(end)
         except DISK_ERRORS:
             # FTS5 of SQLite 3.54.1 keeps what it was about to write when a read fails under it, and damages its index
             # with the next commit. A new connection knows nothing of that.
             self._connection = None
             connection.close(True)
             raise
-        finally:
-            if self._connection is not None and connection.in_transaction:
-                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def transaction(
+        self, begin: Literal["BEGIN", "BEGIN IMMEDIATE"], end: Literal["COMMIT", "ROLLBACK"]
+    ) -> Generator[apsw.Connection, None, None]:
+        with self.lent() as connection:
+            try:
+                connection.execute(begin)
+                yield connection
+                connection.execute(end)
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
 
     @property
     def connection(self) -> apsw.Connection:
@@ -95,8 +101,8 @@ class ConnectionThreads:
         """Run `work` as a writer in its turn, with no transaction around it."""
 
         def in_turn() -> T:
-            with translated_errors(), self._turn():
-                return work(self._writer.connection)
+            with translated_errors(), self._turn(), self._writer.lent() as connection:
+                return work(connection)
 
         return await self._run(self._writer_thread, in_turn)
 
