@@ -259,15 +259,15 @@ async def test_a_delete_that_is_sent_again_leaves_a_newer_memory_alone(
 ):
     other = await opened(qdrant_url, tmp_path)
     await store.store(embedded(NOTE))
-    send = qdrant_writes.Writer._send
+    send = qdrant_writes.Writer.send
 
     async def send_twice(writer: Any, operations: Any) -> None:
-        monkeypatch.setattr(qdrant_writes.Writer, "_send", send)
+        monkeypatch.setattr(qdrant_writes.Writer, "send", send)
         await send(writer, operations)
         await other.store(embedded(NOTE))
         await send(writer, operations)
 
-    monkeypatch.setattr(qdrant_writes.Writer, "_send", send_twice)
+    monkeypatch.setattr(qdrant_writes.Writer, "send", send_twice)
     assert await store.delete("default", NOTE.content_hash) is True
     assert await store.get("default", NOTE.content_hash) == NOTE
     await other.close()

@@ -7,6 +7,7 @@ from ..errors import (
     EmbedderUnavailable,
     EmbeddingMismatch,
     EngineTooOld,
+    IdempotencyKeyReused,
     InvalidInput,
     InvalidVector,
     MemoryNotFound,
@@ -32,6 +33,7 @@ INTERRUPTED = 130
 CODE_BY_ERROR: dict[type[MemoryServiceError], int] = {
     InvalidInput: BAD_INPUT,
     InvalidVector: BAD_INPUT,
+    IdempotencyKeyReused: BAD_INPUT,
     MemoryNotFound: NOT_FOUND,
     ConfigurationError: BAD_SETTINGS,
     StoreRefused: STORE_REFUSED,

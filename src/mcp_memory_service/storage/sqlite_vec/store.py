@@ -17,6 +17,7 @@ from ...models import (
     MemoryPatch,
     MemoryScan,
     QueryTerms,
+    RequestKey,
     StoreOutcome,
     StoreStats,
     TagCount,
@@ -26,7 +27,7 @@ from ...models import (
 )
 from ..base import TextAnalyzer
 from ..vector_check import checked_vector
-from . import reads, tunings, writes
+from . import reads, requests, tunings, writes
 from .connection import (
     ConnectionThreads,
     connect,
@@ -114,13 +115,23 @@ class SqliteVecStorage:
     async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
         return await self._threads.read(lambda connection: reads.page_of_memories(connection, where, offset, limit))
 
-    async def update(self, namespace: str, content_hash: str, patch: MemoryPatch, now: int) -> Memory | None:
-        return await self._threads.write(
-            lambda connection: writes.patch_memory(connection, namespace, content_hash, patch, now, self._analyze)
-        )
+    async def update(
+        self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, request: RequestKey | None = None
+    ) -> Memory | None:
+        def change(connection: apsw.Connection) -> Memory | None:
+            if request is None:
+                return writes.patch_memory(connection, namespace, content_hash, patch, now, self._analyze)
+            return requests.patch_once(connection, namespace, content_hash, patch, now, self._analyze, request)
 
-    async def delete(self, namespace: str, content_hash: str) -> bool:
-        return await self._threads.write(lambda connection: writes.delete_memory(connection, namespace, content_hash))
+        return await self._threads.write(change)
+
+    async def delete(self, namespace: str, content_hash: str, request: RequestKey | None = None) -> bool:
+        def remove(connection: apsw.Connection) -> bool:
+            if request is None:
+                return writes.delete_memory(connection, namespace, content_hash)
+            return requests.delete_once(connection, namespace, content_hash, request)
+
+        return await self._threads.write(remove)
 
     async def stats(self, namespace: str) -> StoreStats:
         return await self._threads.read(lambda connection: reads.store_stats(connection, namespace))
