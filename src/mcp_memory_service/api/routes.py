@@ -54,6 +54,7 @@ ContentHash = Annotated[str, Path(description="The id of the memory", examples=[
 IdempotencyKey = Annotated[
     str | None,
     Header(
+        alias="Idempotency-Key",
         description="Any 1 to 200 printable ASCII characters, such as a new UUID: with it, a request whose outcome is"
         " not known can be sent again for 24 hours",
         examples=["1c9a4a3e-2f0b-4d5c-9a55-0e8c5f1d7b21"],
@@ -66,8 +67,8 @@ operations = APIRouter(tags=["operations"])
 
 @memories.post("/memories", status_code=201, responses={200: {"model": StoredOut}, **_problems(507)})
 async def store_memory(body: MemoryIn, service: Service, response: Response) -> StoredOut:
-    """Remember a text. 201 if it is new; 200 if the same text was there and tags and metadata were united. Whatever
-    the outcome, it can be sent again: the text is the key."""
+    """Remember a text. 201 if it is new; 200 if the same text was there and tags and metadata were united. It
+    needs no `Idempotency-Key`: sent again, the same text is the same memory."""
     outcome = await service.store_memory(body.draft())
     response.status_code = 201 if outcome.created else 200
     return StoredOut.of(outcome)
@@ -123,7 +124,7 @@ async def update_memory(
     return MemoryOut.of(await service.update_memory(content_hash, body.patch(), idempotency_key))
 
 
-@memories.delete("/memories/{content_hash}", status_code=204, responses=_problems(404))
+@memories.delete("/memories/{content_hash}", status_code=204, responses=_problems(404, 507))
 async def delete_memory(content_hash: ContentHash, service: Service, idempotency_key: IdempotencyKey = None) -> None:
     """Forget a memory for good. Sent again with the same `Idempotency-Key` it answers as the first time, and leaves a
     memory alone that was stored anew meanwhile."""
