@@ -2,7 +2,8 @@
 
 MemoryServiceError
 ├── InvalidInput              what the caller sent cannot be accepted; `code` says which rule
-│   └── InvalidVector         an embedding that must not be stored (NaN, zero, wrong length)
+│   ├── InvalidVector         an embedding that must not be stored (NaN, zero, wrong length)
+│   └── IdempotencyKeyReused  the key was sent before, with another request
 ├── MemoryNotFound            no memory with this content_hash
 ├── ConfigurationError        a setting stops the start
 ├── StoreRefused              the store must not be opened like this
@@ -53,6 +54,17 @@ class InvalidVector(InvalidInput):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, reason="invalid_vector")
+
+
+class IdempotencyKeyReused(InvalidInput):
+    code: ClassVar[str] = "idempotency_key_reused"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This idempotency key was sent before with another request; make a new key for each request.",
+            reason="idempotency_key_reused",
+            field="idempotency_key",
+        )
 
 
 class MemoryNotFound(MemoryServiceError):

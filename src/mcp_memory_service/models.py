@@ -130,6 +130,17 @@ class MemoryPatch:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestKey:
+    """Tells a request that is sent again from a new one. Stores keep digests only: a key or a patch may be private."""
+
+    key: str
+    """SHA-256 of the key that the caller made up."""
+    fingerprint: str
+    """SHA-256 of what is asked for; with the same key it must be the same."""
+    received_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryFilter:
     """Which memories may be considered at all; every field is applied inside the engine's query."""
 

@@ -340,3 +340,12 @@ async def test_a_closed_store_says_so(open_store: Opener, tmp_path: Path):
         await store.check_search()
     with pytest.raises(StorageUnavailable):
         await store.check_write()
+
+
+async def test_stored_again_a_memory_keeps_its_first_vectors(store: MemoryStorage):
+    await store.store(embedded(memory("fact", "a"), EAST, NORTH))
+    await store.store(embedded(memory("fact", "b"), NORTH))
+    await store.store_batch([embedded(memory("twice", "a"), NORTH), embedded(memory("twice", "b"), EAST)])
+    near = {found.content_hash: found.raw_score for found in await store.retrieve(vector(*EAST), 10, EVERYTHING)}
+    assert near[content_hash("fact")] == pytest.approx(1.0)
+    assert near[content_hash("twice")] == pytest.approx(0.0, abs=1e-6)

@@ -16,7 +16,7 @@ from tests.qdrant_target import collection_of
 
 from mcp_memory_service.errors import BackendUnavailable, BatchIncomplete, StorageUnavailable
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
-from mcp_memory_service.models import Feedback, MemoryPatch, TunedWeights, Tuning, content_hash
+from mcp_memory_service.models import Feedback, MemoryPatch, RequestKey, TunedWeights, Tuning, content_hash
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
 from mcp_memory_service.storage.qdrant import connection as qdrant_connection
 from mcp_memory_service.storage.qdrant import writes as qdrant_writes
@@ -260,18 +260,54 @@ async def test_a_delete_that_is_sent_again_leaves_a_newer_memory_alone(
 ):
     other = await opened(qdrant_url, tmp_path)
     await store.store(embedded(NOTE))
-    send = qdrant_writes.Writer._send
+    send = qdrant_writes.Writer.send
 
     async def send_twice(writer: Any, operations: Any) -> None:
-        monkeypatch.setattr(qdrant_writes.Writer, "_send", send)
+        monkeypatch.setattr(qdrant_writes.Writer, "send", send)
         await send(writer, operations)
         await other.store(embedded(NOTE))
         await send(writer, operations)
 
-    monkeypatch.setattr(qdrant_writes.Writer, "_send", send_twice)
+    monkeypatch.setattr(qdrant_writes.Writer, "send", send_twice)
     assert await store.delete("default", NOTE.content_hash) is True
     assert await store.get("default", NOTE.content_hash) == NOTE
     await other.close()
+
+
+@pytest.mark.parametrize("request_number", range(6))
+@pytest.mark.parametrize("fault", [Fault.CUT_BEFORE, Fault.CUT_AFTER], ids=lambda fault: fault.name)
+async def test_an_update_with_a_key_is_applied_once_wherever_it_was_interrupted(
+    store: QdrantStorage, proxy: FaultProxy, fault: Fault, request_number: int
+):
+    await store.store(embedded(NOTE))
+    key = RequestKey("k", "ours", 1)
+    proxy.plan = in_turn([Fault.NONE] * request_number + [fault] * 3)
+    with pytest.raises(StorageUnavailable):
+        await store.update("default", NOTE.content_hash, MemoryPatch(tags=("ours",)), 5, key)
+    was_applied = (await store.get("default", NOTE.content_hash)) != NOTE
+    assert was_applied == (request_number + (fault is Fault.CUT_AFTER) > 4)
+    await store.update("default", NOTE.content_hash, MemoryPatch(tags=("theirs",)), 6)
+    again = await store.update("default", NOTE.content_hash, MemoryPatch(tags=("ours",)), 7, key)
+    assert again is not None
+    assert again.tags == (("theirs",) if was_applied else ("ours",))
+    assert await store.get("default", NOTE.content_hash) == again
+
+
+@pytest.mark.parametrize("request_number", range(4))
+@pytest.mark.parametrize("fault", [Fault.CUT_BEFORE, Fault.CUT_AFTER], ids=lambda fault: fault.name)
+async def test_a_delete_with_a_key_is_done_once_wherever_it_was_interrupted(
+    store: QdrantStorage, proxy: FaultProxy, fault: Fault, request_number: int
+):
+    await store.store(embedded(NOTE))
+    key = RequestKey("k", "delete", 1)
+    proxy.plan = in_turn([Fault.NONE] * request_number + [fault] * 3)
+    with pytest.raises(StorageUnavailable):
+        await store.delete("default", NOTE.content_hash, key)
+    assert await store.delete("default", NOTE.content_hash, key)
+    assert await store.get("default", NOTE.content_hash) is None
+    await store.store(embedded(NOTE))
+    assert await store.delete("default", NOTE.content_hash, key)
+    assert await store.get("default", NOTE.content_hash) == NOTE
 
 
 async def test_closing_finishes_what_was_accepted(qdrant_url: str, tmp_path: Path):

@@ -121,8 +121,11 @@ def delete(collection: Collection, asked: models.PointIdsList) -> dict[str, Any]
 
 
 def set_payload(collection: Collection, asked: models.SetPayload) -> dict[str, Any]:
-    ids: list[Any] = [str(point_id) for point_id in asked.points or []]
-    collection.update([edge.UpdateOperation.set_payload(ids, asked.payload)])
+    if chosen := shapes.filter_of(asked.filter):
+        collection.update([edge.UpdateOperation.set_payload_by_filter(chosen, asked.payload)])
+    else:
+        ids: list[Any] = [str(point_id) for point_id in asked.points or []]
+        collection.update([edge.UpdateOperation.set_payload(ids, asked.payload)])
     return _completed()
 
 

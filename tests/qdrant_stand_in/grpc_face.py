@@ -99,8 +99,11 @@ class Points(PointsServicer):
 
     async def SetPayload(self, request: Any, context: Any) -> Any:  # noqa: N802
         chosen = GrpcToRest.convert_points_selector(request.points_selector)
-        assert isinstance(chosen, models.PointIdsList)
-        asked = models.SetPayload(payload=GrpcToRest.convert_payload(request.payload), points=chosen.points)
+        asked = models.SetPayload(
+            payload=GrpcToRest.convert_payload(request.payload),
+            points=chosen.points if isinstance(chosen, models.PointIdsList) else None,
+            filter=chosen.filter if isinstance(chosen, models.FilterSelector) else None,
+        )
         await self._act(request, context, actions.set_payload, asked)
         return _updated()
 

@@ -22,7 +22,7 @@ CONTENTS = (
     "a long line " * 40 + "unique5",
     "x" * 300 + " unique6",
 )
-# Of the windows of each content, which has the same vectors whenever it is stored; some lie in the same direction.
+# The vectors of the windows of a memory; some lie in the same direction. The same content comes with any of them.
 _WINDOWS: tuple[tuple[tuple[float, ...], ...], ...] = (
     ((1.0, 0.0, 0.0, 0.0),),
     ((2.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)),
@@ -73,7 +73,7 @@ def _items(draw: st.DrawFn) -> EmbeddedMemory:
         sequence=draw(st.sampled_from([None, 0, 1, 2, 3])),
         source=draw(st.sampled_from([None, "mail", "chat"])),
     )
-    return embedded(stored, *_WINDOWS[number])
+    return embedded(stored, *draw(st.sampled_from(_WINDOWS)))
 
 
 ITEMS = _items()

@@ -16,8 +16,8 @@ from mcp_memory_service.errors import (
     StoreCorrupt,
 )
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
-from mcp_memory_service.models import EmbeddedMemory, Memory, MemoryFilter, content_hash
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, connection, schema
+from mcp_memory_service.models import EmbeddedMemory, Memory, MemoryFilter, RequestKey, content_hash
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, connection, schema, writes
 
 
 def embedded(content: str, *tags: str) -> EmbeddedMemory:
@@ -218,6 +218,36 @@ async def test_a_file_of_the_first_version_gets_its_words(tmp_path: Path):
     store = await opened(path)
     found = await store.search_by_text(query_terms("tunnels"), 10, MemoryFilter())
     assert [candidate.content_hash for candidate in found] == [content_hash("the old tunnel")]
+    await store.close()
+
+
+async def test_a_file_of_the_third_version_learns_to_keep_keys(tmp_path: Path):
+    path = tmp_path / "memories.db"
+    connection.create_private_file(path)
+    raw = connection.connect(path, read_only=False)
+    schema.prepare(raw, path, "m", 4, indexed_text, schema.MIGRATIONS[:3])
+    writes.store_memory(raw, embedded("old", "tag").memory, embedded("old").vectors, indexed_text)
+    assert schema.schema_version(raw) == 3
+    raw.close()
+    store = await opened(path)
+    request = RequestKey("key", "delete old", 1)
+    assert await store.get("default", content_hash("old")) == embedded("old", "tag").memory
+    assert [await store.delete("default", content_hash("old"), request) for _ in range(2)] == [True, True]
+    await store.close()
+
+
+async def test_a_request_whose_key_cannot_be_kept_is_not_carried_out(tmp_path: Path):
+    store = await opened(tmp_path / "memories.db")
+    await store.store(embedded("a"))
+    request = RequestKey("key", "delete a", 1)
+    raw = connection.connect(tmp_path / "memories.db", read_only=False)
+    raw.execute("CREATE TRIGGER failing BEFORE INSERT ON requests BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
+    with pytest.raises(apsw.ConstraintError, match="on purpose"):
+        await store.delete("default", content_hash("a"), request)
+    raw.execute("DROP TRIGGER failing")
+    raw.close()
+    assert await store.get("default", content_hash("a")) is not None
+    assert await store.delete("default", content_hash("a"), request)
     await store.close()
 
 

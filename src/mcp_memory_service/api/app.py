@@ -48,7 +48,14 @@ def create_app(settings: Settings) -> FastAPI:
             CORSMiddleware,
             allow_origins=[origin.rstrip("/") for origin in settings.allowed_origins],
             allow_methods=["GET", "POST", "PATCH", "DELETE"],
-            allow_headers=["authorization", "content-type", "last-event-id", "mcp-protocol-version", "mcp-session-id"],
+            allow_headers=[
+                "authorization",
+                "content-type",
+                "idempotency-key",
+                "last-event-id",
+                "mcp-protocol-version",
+                "mcp-session-id",
+            ],
             expose_headers=["mcp-session-id"],
         )
     app.add_middleware(SecurityMiddleware, rules=_access_rules(settings))

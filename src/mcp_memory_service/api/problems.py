@@ -17,6 +17,7 @@ from ..errors import (
     EmbedderUnavailable,
     EmbeddingMismatch,
     EngineTooOld,
+    IdempotencyKeyReused,
     InvalidInput,
     InvalidVector,
     MemoryNotFound,
@@ -38,6 +39,7 @@ from ..errors import (
 STATUS_BY_ERROR: dict[type[MemoryServiceError], int] = {
     InvalidInput: 422,
     InvalidVector: 422,
+    IdempotencyKeyReused: 422,
     MemoryNotFound: 404,
     ConfigurationError: 500,
     StoreRefused: 409,

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from pydantic import BaseModel
 
 from .. import __version__
@@ -53,6 +53,15 @@ async def _service(request: Request) -> MemoryService:
 
 Service = Annotated[MemoryService, Depends(_service)]
 ContentHash = Annotated[str, Path(description="The id of the memory", examples=["9f86d081884c7d65..."])]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        description="Any 1 to 200 printable ASCII characters, such as a new UUID: with it, a request whose outcome is"
+        " not known can be sent again for 24 hours",
+        examples=["1c9a4a3e-2f0b-4d5c-9a55-0e8c5f1d7b21"],
+    ),
+]
 
 memories = APIRouter(tags=["memories"])
 operations = APIRouter(tags=["operations"])
@@ -60,7 +69,8 @@ operations = APIRouter(tags=["operations"])
 
 @memories.post("/memories", status_code=201, responses={200: {"model": StoredOut}, **_problems(507)})
 async def store_memory(body: MemoryIn, service: Service, response: Response) -> StoredOut:
-    """Remember a text. 201 if it is new; 200 if the same text was there and tags and metadata were united."""
+    """Remember a text. 201 if it is new; 200 if the same text was there and tags and metadata were united. It
+    needs no `Idempotency-Key`: sent again, the same text is the same memory."""
     outcome = await service.store_memory(body.draft())
     response.status_code = 201 if outcome.created else 200
     return StoredOut.of(outcome)
@@ -117,15 +127,19 @@ async def get_memory(content_hash: ContentHash, service: Service) -> MemoryOut:
 
 
 @memories.patch("/memories/{content_hash}", responses=_problems(404, 507))
-async def update_memory(content_hash: ContentHash, body: PatchIn, service: Service) -> MemoryOut:
-    """Change tags, type or metadata. The content is the identity: store the new text and delete the old instead."""
-    return MemoryOut.of(await service.update_memory(content_hash, body.patch()))
+async def update_memory(
+    content_hash: ContentHash, body: PatchIn, service: Service, idempotency_key: IdempotencyKey = None
+) -> MemoryOut:
+    """Change tags, type or metadata. The content is the identity: store the new text and delete the old instead. Sent
+    again with the same `Idempotency-Key` it changes nothing and answers with the memory as it is by then."""
+    return MemoryOut.of(await service.update_memory(content_hash, body.patch(), idempotency_key))
 
 
-@memories.delete("/memories/{content_hash}", status_code=204, responses=_problems(404))
-async def delete_memory(content_hash: ContentHash, service: Service) -> None:
-    """Forget a memory for good."""
-    await service.delete_memory(content_hash)
+@memories.delete("/memories/{content_hash}", status_code=204, responses=_problems(404, 507))
+async def delete_memory(content_hash: ContentHash, service: Service, idempotency_key: IdempotencyKey = None) -> None:
+    """Forget a memory for good. Sent again with the same `Idempotency-Key` it answers as the first time, and leaves a
+    memory alone that was stored anew meanwhile."""
+    await service.delete_memory(content_hash, idempotency_key)
 
 
 @memories.get("/tags", responses=_problems())

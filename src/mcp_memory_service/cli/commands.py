@@ -60,7 +60,8 @@ def list_memories(options: dict[str, Any], *, as_json: bool) -> None:
 
 
 def delete_memory(content_hash: str, options: dict[str, Any], *, as_json: bool) -> None:
-    _with_service(settings_from(options), lambda service: service.delete_memory(content_hash))
+    key = options["idempotency_key"]
+    _with_service(settings_from(options), lambda service: service.delete_memory(content_hash, key))
     if as_json:
         click.echo(json.dumps({"content_hash": content_hash, "deleted": True}, indent=2))
     else:

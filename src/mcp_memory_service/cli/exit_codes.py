@@ -8,6 +8,7 @@ from ..errors import (
     EmbedderUnavailable,
     EmbeddingMismatch,
     EngineTooOld,
+    IdempotencyKeyReused,
     InvalidInput,
     InvalidVector,
     MemoryNotFound,
@@ -37,6 +38,7 @@ INTERRUPTED = 130
 CODE_BY_ERROR: dict[type[MemoryServiceError], int] = {
     InvalidInput: BAD_INPUT,
     InvalidVector: BAD_INPUT,
+    IdempotencyKeyReused: BAD_INPUT,
     MemoryNotFound: NOT_FOUND,
     ConfigurationError: BAD_SETTINGS,
     StoreRefused: STORE_REFUSED,

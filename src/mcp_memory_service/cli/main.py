@@ -145,6 +145,7 @@ def list_(as_json: bool, **options: Any) -> None:
 
 @cli.command()
 @click.argument("content_hash")
+@click.option("--idempotency-key", metavar="KEY", help="Makes it safe to run again: with the same KEY it is done once")
 @json_flag
 @storage_flags
 def delete(content_hash: str, as_json: bool, **options: Any) -> None:

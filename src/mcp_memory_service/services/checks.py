@@ -14,6 +14,7 @@ MAX_NAME_CHARS = 200
 """Of memory_type, source and session."""
 MAX_METADATA_DEPTH = 20
 MAX_QUERY_CHARS = 10_000
+MAX_KEY_CHARS = 200
 MAX_PAGE = 1_000_000
 MAX_PAGE_SIZE = 100
 MAX_BATCH = 500
@@ -26,6 +27,7 @@ MAX_CLOCK_SKEW = MICROSECONDS_PER_DAY // 24 // 12
 MAX_INTEGER = 2**63 - 1
 
 _CONTENT_HASH = re.compile("[0-9a-f]{64}")
+_IDEMPOTENCY_KEY = re.compile(f"[ -~]{{1,{MAX_KEY_CHARS}}}")
 _ALLOWED_CONTROLS = frozenset("\t\n\r")
 
 
@@ -83,6 +85,16 @@ def check_metadata(metadata: Metadata) -> None:
     if json_chars(metadata) > MAX_METADATA_CHARS:
         raise InvalidInput(
             f"metadata is larger than {MAX_METADATA_CHARS} characters.", reason="metadata_too_large", field="metadata"
+        )
+
+
+def check_idempotency_key(key: str) -> None:
+    """What every client can send as a header."""
+    if _IDEMPOTENCY_KEY.fullmatch(key) is None:
+        raise InvalidInput(
+            f"An idempotency key has 1 to {MAX_KEY_CHARS} printable ASCII characters.",
+            reason="idempotency_key_invalid",
+            field="idempotency_key",
         )
 
 

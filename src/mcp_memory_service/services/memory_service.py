@@ -30,7 +30,7 @@ from ..models import (
 )
 from ..storage.base import ServiceStorage
 from ..timestamps import now_microseconds
-from . import checks
+from . import checks, request_keys
 from .explanation import Explainer, Explanation
 from .results import Health, MemoryListing, Paging, RetrievalResult
 from .retrieval import Retrieval, RetrievalRequest
@@ -192,8 +192,9 @@ class MemoryService:
             raise MemoryNotFound(content_hash)
         return memory
 
-    async def update_memory(self, content_hash: str, patch: MemoryPatch) -> Memory:
-        """Change tags, type or metadata of a memory; its content is its identity and stays."""
+    async def update_memory(self, content_hash: str, patch: MemoryPatch, idempotency_key: str | None = None) -> Memory:
+        """Change tags, type or metadata of a memory; its content is its identity and stays. Sent again with the same
+        key, the patch is not applied again: the answer is the memory as it is by then."""
         _require_hash(content_hash)
         if patch.tags is not None:
             patch = replace(patch, tags=checks.checked_tags(patch.tags))
@@ -201,19 +202,23 @@ class MemoryService:
             checks.check_name(patch.memory_type, "memory_type")
         if patch.metadata is not None:
             checks.check_metadata(patch.metadata)
+        now = self._now()
+        request = request_keys.update_key(idempotency_key, content_hash, patch, now)
         try:
-            memory = await self._storage.update(self._namespace, content_hash, patch, self._now())
+            memory = await self._storage.update(self._namespace, content_hash, patch, now, request)
         finally:
             self._tags.forget()
         if memory is None:
             raise MemoryNotFound(content_hash)
         return memory
 
-    async def delete_memory(self, content_hash: str) -> None:
-        """Forget a memory for good; MemoryNotFound if it is not there."""
+    async def delete_memory(self, content_hash: str, idempotency_key: str | None = None) -> None:
+        """Forget a memory for good; MemoryNotFound if it is not there. Sent again with the same key, it ends as the
+        first time did, and a memory that was stored anew meanwhile stays."""
         _require_hash(content_hash)
+        request = request_keys.delete_key(idempotency_key, content_hash, self._now())
         try:
-            existed = await self._storage.delete(self._namespace, content_hash)
+            existed = await self._storage.delete(self._namespace, content_hash, request)
         finally:
             self._tags.forget()
         if not existed:

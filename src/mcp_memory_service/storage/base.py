@@ -15,6 +15,7 @@ from ..models import (
     MemoryScan,
     Purged,
     QueryTerms,
+    RequestKey,
     StoreOutcome,
     StoreStats,
     TagCount,
@@ -22,9 +23,13 @@ from ..models import (
     Vector,
     VectorSample,
 )
+from ..timestamps import MICROSECONDS_PER_DAY
 
 TextAnalyzer: TypeAlias = Callable[[str, Sequence[str]], IndexedText]
 """Cuts content and tags into the words of the keyword signal; given to a store when it is opened, the same for all."""
+
+KEYS_KEPT_MICROSECONDS = MICROSECONDS_PER_DAY
+"""How long a key of a request is remembered: longer than any client goes on trying."""
 
 
 class MemoryStorage(Protocol):
@@ -37,7 +42,7 @@ class MemoryStorage(Protocol):
     async def store(self, item: EmbeddedMemory) -> StoreOutcome:
         """Keep a memory. If its namespace has the same content_hash already, unite tags (old ones first), merge
         metadata (new values win), take a new memory_type if one is given, fill source, session and sequence if they
-        were empty, and keep content and created_at.
+        were empty, and keep content, created_at and vectors.
 
         Raises InvalidVector before anything is written if a vector is unfit.
         """
@@ -100,12 +105,24 @@ class MemoryStorage(Protocol):
         """Newest first (the id breaks ties), with the number of all that match."""
         ...
 
-    async def update(self, namespace: str, content_hash: str, patch: MemoryPatch, now: int) -> Memory | None:
-        """Apply a patch to the memory as it is at that moment; None if there is no such memory."""
+    async def update(
+        self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, request: RequestKey | None = None
+    ) -> Memory | None:
+        """Apply a patch to the memory as it is at that moment; None if there is no such memory.
+
+        With a request key that the namespace has seen within KEYS_KEPT_MICROSECONDS, nothing is applied: the memory is
+        returned as it is now. The key is kept together with the change or not at all; if there is no such memory, or
+        the patch is refused, it is not kept. Of several at once with one key, one is carried out. IdempotencyKeyReused
+        if the key came with another fingerprint before.
+        """
         ...
 
-    async def delete(self, namespace: str, content_hash: str) -> bool:
-        """True if it was there. Once this returns, no call finds the memory or its text again."""
+    async def delete(self, namespace: str, content_hash: str, request: RequestKey | None = None) -> bool:
+        """True if it was there. Once this returns, no call finds the memory or its text again.
+
+        With a request key that was seen before, the first answer is given again, and a memory that was stored anew
+        since then is left alone. Otherwise keys are as for `update`, but kept also if there is no such memory.
+        """
         ...
 
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:

@@ -20,7 +20,8 @@ Payload: TypeAlias = Mapping[str, Any]
 DENSE, TERMS, TAGS = "dense", "terms", "tags"
 """The vectors of a point: one for each window of the text, the words with BM25 weights, the tags."""
 
-MEMORY, FEEDBACK, TUNING, TAG_LIST, PROBE = "memory", "feedback", "tuning", "tag_list", "probe"
+MEMORY, FEEDBACK, TUNING, TAG_LIST = "memory", "feedback", "tuning", "tag_list"
+REQUEST, PROBE = "request", "probe"
 """The kinds of points; all but memories have a payload only, and a `scope` in place of a namespace."""
 
 CANDIDATE_FIELDS = ["content_hash", "created_at", "session", "sequence"]
@@ -43,9 +44,15 @@ def other_id(kind: str, *parts: str) -> str:
 
 
 def memory_point(
-    memory: Memory, vectors: Sequence[Vector], text: IndexedText, revisions: Sequence[str], birth: str
+    memory: Memory,
+    vectors: Sequence[Vector],
+    text: IndexedText,
+    revisions: Sequence[str],
+    birth: str,
+    requests: Sequence[str],
 ) -> models.PointStruct:
-    """`revisions` name this state of the memory and the ones before it, `birth` the write that made it."""
+    """`revisions` name this state of the memory and the ones before it, `birth` the write that made it, `requests` the
+    requests with a key that changed it last."""
     terms = text_terms(text)
     tag_keys = [fold_tag(tag) for tag in memory.tags]
     sparse = {TERMS: _term_vector(terms), TAGS: sparse_vector(dict.fromkeys(tag_keys, 1.0))}
@@ -54,6 +61,7 @@ def memory_point(
         "source": memory.source,
         "session": memory.session,
         "sequence": memory.sequence,
+        "requests": list(requests) or None,
     }
     payload = {
         "kind": MEMORY,

@@ -14,6 +14,7 @@ from ...models import (
     MemoryScan,
     Purged,
     QueryTerms,
+    RequestKey,
     StoreOutcome,
     StoreStats,
     TagCount,
@@ -28,6 +29,7 @@ from .collection import Pinned, open_collection, pinned_embedding
 from .connection import QdrantConnection
 from .finishing import AcceptedWrites
 from .options import QdrantOptions
+from .requests import KeyedWriter
 from .sampling import VectorSamples
 from .statistics import CorpusSizes, TextStatistics
 from .tag_search import tagged
@@ -45,6 +47,7 @@ class QdrantStorage:
         self._connection = connection
         self._pinned = pinned
         self._writer = Writer(connection, analyze)
+        self._keyed_writer = KeyedWriter(connection, self._writer)
         self._writes = AcceptedWrites()
         self._statistics = TextStatistics(connection)
         self._sizes = CorpusSizes(connection)
@@ -124,16 +127,22 @@ class QdrantStorage:
     async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
         return await reads.page_of_memories(self._connection, where, offset, limit)
 
-    async def update(self, namespace: str, content_hash: str, patch: MemoryPatch, now: int) -> Memory | None:
+    async def update(
+        self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, request: RequestKey | None = None
+    ) -> Memory | None:
         async with self._writes.accepted():
             try:
+                if request is not None:
+                    return await self._keyed_writer.patch(namespace, content_hash, patch, now, request)
                 return await self._writer.patch(namespace, content_hash, patch, now)
             finally:
                 self._statistics.note_writes(1)
 
-    async def delete(self, namespace: str, content_hash: str) -> bool:
+    async def delete(self, namespace: str, content_hash: str, request: RequestKey | None = None) -> bool:
         async with self._writes.accepted():
             try:
+                if request is not None:
+                    return await self._keyed_writer.delete(namespace, content_hash, request)
                 return await self._writer.delete(namespace, content_hash)
             finally:
                 self._statistics.note_writes(1)

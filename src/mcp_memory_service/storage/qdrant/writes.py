@@ -21,7 +21,7 @@ from ..base import TextAnalyzer
 from ..merging import apply_patch, unite, unite_tags
 from .connection import QdrantConnection
 from .filters import equals
-from .points import FEEDBACK, PROBE, TAG_LIST, Payload, memory_from, memory_id, memory_point, other_id, payload_of
+from .points import FEEDBACK, PROBE, TAG_LIST, memory_from, memory_id, memory_point, other_id, payload_of
 from .reads import retrieved, vectors_of
 
 # One request holds at most so many memories and about so many bytes; Qdrant refuses more than 32 MB.
@@ -43,15 +43,21 @@ Planned: TypeAlias = dict[str, dict[int, StoreOutcome]]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A memory as it was read, with the names of its last states (newest first) and of the write that made it."""
+    """A memory as it was read, with its vectors and with the names of its last states (newest first), of the write
+    that made it, and of the requests with a key that changed it (newest first, see `requests.py`)."""
 
     memory: Memory
+    vectors: tuple[Vector, ...]
     revisions: tuple[str, ...]
     birth: str
+    requests: tuple[str, ...]
 
     @classmethod
-    def of(cls, payload: Payload) -> "Stored":
-        return cls(memory_from(payload), tuple(payload["revisions"]), payload["birth"])
+    def of(cls, record: models.Record) -> "Stored":
+        payload = payload_of(record)
+        requests = tuple(payload.get("requests", ()))
+        revisions = tuple(payload["revisions"])
+        return cls(memory_from(payload), vectors_of(record), revisions, payload["birth"], requests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,7 @@ class Change:
     seen: Stored | None
     memory: Memory
     vectors: Sequence[Vector]
+    requests: tuple[str, ...] = ()
 
     @property
     def point_id(self) -> str:
@@ -85,12 +92,12 @@ class Writer:
         birth = uuid4().hex
         outcomes: dict[int, StoreOutcome] = {}
         try:
-            async for _ in _rounds():
+            async for _ in rounds():
                 open_items = {number: item for number, item in enumerate(items) if number not in outcomes}
                 planned, changes = _plan(open_items, await self._existing(list(open_items.values())), birth)
                 _settle(outcomes, planned, planned.keys() - {change.point_id for change in changes})
                 for chunk in _chunks(changes):
-                    not_taken = await self._write(chunk, birth)
+                    not_taken = await self.write(chunk, birth)
                     # What is settled stays known, whatever happens to the next chunk.
                     _settle(outcomes, planned, {change.point_id for change in chunk} - not_taken)
                 if len(outcomes) == len(items):
@@ -102,53 +109,61 @@ class Writer:
         return [outcomes[number] for number in range(len(items))]
 
     async def patch(self, namespace: str, content_hash: str, patch: MemoryPatch, now: int) -> Memory | None:
-        async for _ in _rounds():
-            records = await retrieved(self._connection, namespace, [content_hash], True, vectors=True)
-            if not records:
+        async for _ in rounds():
+            seen = await self.look_at(namespace, content_hash)
+            if seen is None:
                 return None
-            seen = Stored.of(payload_of(records[0]))
             patched = apply_patch(seen.memory, patch, now)
             if patched is seen.memory:
                 return patched
-            if not await self._write([Change(seen, patched, vectors_of(records[0]))], birth=seen.birth):
+            if not await self.write([Change(seen, patched, seen.vectors, seen.requests)], birth=seen.birth):
                 return patched
         raise AssertionError("the rounds end with an error")
 
     async def delete(self, namespace: str, content_hash: str) -> bool:
-        """Names the birth of what it deletes: sent again, it leaves a memory alone that was stored anew meanwhile."""
-        point_id = memory_id(namespace, content_hash)
         records = await retrieved(self._connection, namespace, [content_hash], ["tags", "birth"])
         if not records:
             return False
-        this_one: list[models.Condition] = [
-            models.HasIdCondition(has_id=[point_id]),
-            equals("birth", payload_of(records[0])["birth"]),
-        ]
+        payload = payload_of(records[0])
+        await self.delete_born(namespace, content_hash, payload["birth"], tagged=bool(payload["tags"]))
+        return True
+
+    async def delete_born(self, namespace: str, content_hash: str, birth: str, *, tagged: bool) -> None:
+        """Names the birth of what it deletes: sent again, it leaves a memory alone that was stored anew meanwhile."""
+        point_id = memory_id(namespace, content_hash)
+        this_one: list[models.Condition] = [models.HasIdCondition(has_id=[point_id]), equals("birth", birth)]
         about_it: list[models.Condition] = [equals("kind", FEEDBACK), equals("memory_id", point_id)]
         operations: list[models.UpdateOperation] = [
             models.DeleteOperation(delete=models.FilterSelector(filter=models.Filter(must=this_one))),
             models.DeleteOperation(delete=models.FilterSelector(filter=models.Filter(must=about_it))),
         ]
-        if payload_of(records[0])["tags"]:
+        if tagged:
             operations.append(_new_tag_list(namespace))
-        await self._send(operations)
-        return True
+        await self.send(operations)
+
+    async def look_at(self, namespace: str, content_hash: str) -> Stored | None:
+        """A memory as it is now."""
+        records = await retrieved(self._connection, namespace, [content_hash], True, vectors=True)
+        return Stored.of(records[0]) if records else None
 
     async def touch(self) -> None:
         """A true write, of a point that stands for nothing."""
         point = models.PointStruct(id=other_id(PROBE), vector={}, payload={"kind": PROBE, "scope": ""})
-        await self._send([models.UpsertOperation(upsert=models.PointsList(points=[point]))])
+        await self.send([models.UpsertOperation(upsert=models.PointsList(points=[point]))])
 
     async def _existing(self, items: Sequence[EmbeddedMemory]) -> dict[str, Stored]:
         by_namespace: dict[str, list[str]] = {}
         for item in items:
             by_namespace.setdefault(item.memory.namespace, []).append(item.memory.content_hash)
         found = await asyncio.gather(
-            *(retrieved(self._connection, namespace, hashes, True) for namespace, hashes in by_namespace.items())
+            *(
+                retrieved(self._connection, namespace, hashes, True, vectors=True)
+                for namespace, hashes in by_namespace.items()
+            )
         )
-        return {str(record.id): Stored.of(payload_of(record)) for records in found for record in records}
+        return {str(record.id): Stored.of(record) for records in found for record in records}
 
-    async def _write(self, changes: Sequence[Change], birth: str) -> set[str]:
+    async def write(self, changes: Sequence[Change], birth: str) -> set[str]:
         """Write what still is as it was seen; returns the ids of those that were not."""
         revision = uuid4().hex
         new = [change for change in changes if change.seen is None]
@@ -162,7 +177,7 @@ class Writer:
         # After the memories, so that who sees the new version sees the new tags.
         namespaces = {change.memory.namespace for change in changes if change.changes_tags}
         operations += [_new_tag_list(namespace) for namespace in sorted(namespaces)]
-        await self._send(operations)
+        await self.send(operations)
         return await self._not_taken(changes, revision)
 
     async def _not_taken(self, changes: Sequence[Change], revision: str) -> set[str]:
@@ -186,9 +201,9 @@ class Writer:
         memory, seen = change.memory, change.seen
         text = self._analyze(memory.content, memory.tags)
         revisions = [revision, *(seen.revisions if seen else ())][:KEPT_REVISIONS]
-        return memory_point(memory, change.vectors, text, revisions, seen.birth if seen else birth)
+        return memory_point(memory, change.vectors, text, revisions, seen.birth if seen else birth, change.requests)
 
-    async def _send(self, operations: Sequence[models.UpdateOperation]) -> None:
+    async def send(self, operations: Sequence[models.UpdateOperation]) -> None:
         results = await self._connection.call(
             lambda client: client.batch_update_points(
                 self._connection.collection, operations, wait=True, ordering=self._connection.write_ordering
@@ -198,7 +213,7 @@ class Writer:
             raise BackendUnavailable("Qdrant took a change but has not carried it out yet; try again.")
 
 
-async def _rounds() -> AsyncGenerator[int, None]:
+async def rounds() -> AsyncGenerator[int, None]:
     """Attempts at a write that others may be faster with, a moment apart."""
     for number in range(MOST_ROUNDS):
         if number:
@@ -216,7 +231,8 @@ def _plan(
     for number, item in items.items():
         point_id = memory_id(item.memory.namespace, item.memory.content_hash)
         seen = existing.get(point_id)
-        current = changes[point_id].memory if point_id in changes else seen.memory if seen else None
+        before = changes.get(point_id) or seen
+        current = before.memory if before else None
         if current is None:
             memory = replace(item.memory, tags=unite_tags(item.memory.tags))
         else:
@@ -225,7 +241,8 @@ def _plan(
         created = current is None or (point_id not in planned and seen is not None and seen.birth == birth)
         planned.setdefault(point_id, {})[number] = StoreOutcome(memory, created)
         if memory is not current:
-            changes[point_id] = Change(seen, memory, item.vectors)
+            vectors = before.vectors if before else item.vectors
+            changes[point_id] = Change(seen, memory, vectors, seen.requests if seen else ())
     return planned, list(changes.values())
 
 

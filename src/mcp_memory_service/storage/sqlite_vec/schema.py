@@ -145,6 +145,19 @@ CREATE TABLE tunings (
 ) STRICT;
 """
 
+_VERSION_4 = """
+-- Requests that were carried out, so that they are not carried out again. Digests only.
+CREATE TABLE requests (
+    namespace TEXT NOT NULL,
+    key TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    received_at INTEGER NOT NULL,
+    found_memory INTEGER NOT NULL CHECK (found_memory IN (0, 1)),
+    PRIMARY KEY (namespace, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX requests_by_time ON requests (received_at);
+"""
+
 
 def _fill_words(connection: apsw.Connection, analyze: TextAnalyzer) -> None:
     tags = "(SELECT json_group_array(display ORDER BY position) FROM memory_tags WHERE memory_id = id)"
@@ -169,6 +182,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(_VERSION_1),
     Migration(_VERSION_2, _fill_words),
     Migration(_VERSION_3),
+    Migration(_VERSION_4),
 )
 """Number n brings a file of version n to n + 1; a released one is never changed."""
 

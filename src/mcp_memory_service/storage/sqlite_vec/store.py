@@ -19,6 +19,7 @@ from ...models import (
     MemoryScan,
     Purged,
     QueryTerms,
+    RequestKey,
     StoreOutcome,
     StoreStats,
     TagCount,
@@ -28,7 +29,7 @@ from ...models import (
 )
 from ..base import TextAnalyzer
 from ..vector_check import checked_vector
-from . import erasure, reads, tunings, writes
+from . import erasure, reads, requests, tunings, writes
 from .connection import connect, create_private_file, make_private, require_safe_sqlite, translated_errors
 from .filesystems import require_local
 from .rows import find_memory
@@ -125,13 +126,23 @@ class SqliteVecStorage:
     async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
         return await self._threads.read(lambda connection: reads.page_of_memories(connection, where, offset, limit))
 
-    async def update(self, namespace: str, content_hash: str, patch: MemoryPatch, now: int) -> Memory | None:
-        return await self._write(
-            lambda connection: writes.patch_memory(connection, namespace, content_hash, patch, now, self._analyze)
-        )
+    async def update(
+        self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, request: RequestKey | None = None
+    ) -> Memory | None:
+        def change(connection: apsw.Connection) -> Memory | None:
+            if request is None:
+                return writes.patch_memory(connection, namespace, content_hash, patch, now, self._analyze)
+            return requests.patch_once(connection, namespace, content_hash, patch, now, self._analyze, request)
 
-    async def delete(self, namespace: str, content_hash: str) -> bool:
-        return await self._write(lambda connection: writes.delete_memory(connection, namespace, content_hash))
+        return await self._write(change)
+
+    async def delete(self, namespace: str, content_hash: str, request: RequestKey | None = None) -> bool:
+        def remove(connection: apsw.Connection) -> bool:
+            if request is None:
+                return writes.delete_memory(connection, namespace, content_hash)
+            return requests.delete_once(connection, namespace, content_hash, request)
+
+        return await self._write(remove)
 
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
         def delete_all(connection: apsw.Connection) -> int:
