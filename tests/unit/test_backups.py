@@ -1,0 +1,195 @@
+"""A backup is verified when it is made and before it is put back, and nothing is overwritten without a copy."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.contract.memories import memory
+from tests.fakes import WordEmbedder
+from tests.reliability.oracle import problems_of, unseen
+from tests.whole_stores import assert_equal, contents, notes
+
+from mcp_memory_service.errors import (
+    BackupDamaged,
+    InvalidInput,
+    NotOurs,
+    SchemaTooNew,
+    StoreCorrupt,
+    StoreRefused,
+)
+from mcp_memory_service.hybrid_search import indexed_text
+from mcp_memory_service.models import EmbeddedMemory
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep, backups, schema
+from mcp_memory_service.storage.sqlite_vec import upkeep as upkeep_module
+from mcp_memory_service.storage.sqlite_vec.connection import connect, create_private_file
+
+
+async def opened(path: Path) -> SqliteVecStorage:
+    return await SqliteVecStorage.open(path, WordEmbedder.model_id, WordEmbedder.dimension, indexed_text)
+
+
+def care_for(path: Path) -> StoreUpkeep:
+    return StoreUpkeep(path, indexed_text, unseen)
+
+
+def note(content: str, *tags: str) -> EmbeddedMemory:
+    return EmbeddedMemory(memory(content, *tags), (WordEmbedder.vector(content),))
+
+
+@pytest.fixture
+async def path(tmp_path: Path) -> Path:
+    path = tmp_path / "memories.db"
+    store = await opened(path)
+    await store.store_batch(notes(30))
+    await store.close()
+    return path
+
+
+@pytest.fixture
+def backup(path: Path, tmp_path: Path) -> Path:
+    made, manifest = care_for(path).back_up(tmp_path / "copies" / "a.backup")
+    assert (manifest.memories, manifest.vectors) == (30, 45)
+    return made
+
+
+async def test_what_was_backed_up_is_what_is_restored(path: Path, backup: Path, tmp_path: Path):
+    target = tmp_path / "elsewhere" / "restored.db"
+    assert care_for(target).restore(backup).copy is None
+    assert problems_of(target) == []
+    before, after = await opened(path), await opened(target)
+    assert_equal(await contents(before), await contents(after))
+    await before.close()
+    await after.close()
+
+
+def test_a_backup_is_private_and_alone(backup: Path):
+    assert [file.name for file in backup.parent.iterdir()] == [backup.name]
+    assert backup.stat().st_mode & 0o077 == 0
+
+
+def test_a_backup_can_be_opened_as_a_database(backup: Path):
+    connection = apsw.Connection(str(backup), flags=apsw.SQLITE_OPEN_READONLY)
+    assert connection.execute("SELECT count(*) FROM memories").get == 30
+    assert connection.execute("PRAGMA integrity_check").get == "ok"
+    connection.close()
+
+
+def test_a_folder_gets_a_file_with_the_time_in_its_name(path: Path, tmp_path: Path):
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    made = {care_for(path).back_up(folder)[0] for _ in range(2)}
+    assert set(folder.iterdir()) == made
+    assert all(file.name.startswith("memories-20") for file in made)
+
+
+def test_a_backup_overwrites_nothing(path: Path, backup: Path):
+    before = backup.read_bytes()
+    with pytest.raises(InvalidInput, match="exists already"):
+        care_for(path).back_up(backup)
+    assert backup.read_bytes() == before
+
+
+async def test_an_unsound_store_is_not_backed_up(path: Path, tmp_path: Path):
+    raw = connect(path, read_only=False)
+    raw.execute("UPDATE memories SET content = 'another' WHERE id = 3")
+    raw.close()
+    with pytest.raises(StoreCorrupt, match="doctor"):
+        care_for(path).back_up(tmp_path / "b.backup")
+    assert [file.name for file in tmp_path.iterdir() if "backup" in file.name] == []
+
+
+async def test_open_handles_see_the_restored_memories_with_their_next_query(path: Path, backup: Path):
+    one, other = await opened(path), await opened(path)
+    await one.store(note("written later", "later"))
+    version = await other.tags_version("default")
+    restored = care_for(path).restore(backup)
+    assert await other.count_all_memories("default") == 24
+    assert await other.tags_version("default") != version
+    assert (await one.store(note("after the restore"))).created
+    assert await other.count_all_memories("default") == 25
+    assert problems_of(path) == []
+
+    assert restored.copy is not None
+    care_for(path).restore(restored.copy)
+    found = {kept.content for kept, _ in (await contents(other)).values()}
+    assert "written later" in found
+    assert "after the restore" not in found
+    await one.close()
+    await other.close()
+
+
+async def test_a_damaged_store_is_moved_aside_and_replaced(path: Path, backup: Path):
+    damaged = bytearray(path.read_bytes())
+    damaged[:8192] = b"\x00" * 8192
+    path.write_bytes(damaged)
+    assert problems_of(path) != []
+    restored = care_for(path).restore(backup)
+    assert problems_of(path) == []
+    assert restored.copy is not None
+    assert restored.copy.read_bytes() == bytes(damaged)
+
+
+def test_a_database_of_another_program_is_not_restored_over(backup: Path, tmp_path: Path):
+    target = tmp_path / "foreign.db"
+    foreign = apsw.Connection(str(target))
+    foreign.execute("CREATE TABLE theirs (x)")
+    foreign.close()
+    before = target.read_bytes()
+    with pytest.raises(NotOurs):
+        care_for(target).restore(backup)
+    assert target.read_bytes() == before
+
+
+def test_a_store_or_another_file_is_no_backup(path: Path, backup: Path, tmp_path: Path):
+    target = tmp_path / "new.db"
+    text = tmp_path / "text"
+    text.write_text("not a backup")
+    for file, error in ((path, BackupDamaged), (text, NotOurs), (tmp_path / "none", StoreRefused)):
+        with pytest.raises(error):
+            care_for(target).restore(file)
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("missing", [1, 8, 100, 5_000, 100_000])
+def test_a_backup_that_was_cut_short_is_refused(backup: Path, tmp_path: Path, missing: int):
+    cut = tmp_path / "cut.backup"
+    cut.write_bytes(backup.read_bytes()[:-missing])
+    with pytest.raises(BackupDamaged):
+        care_for(tmp_path / "new.db").restore(cut)
+
+
+async def test_a_backup_of_an_older_version_is_brought_up_to_date(tmp_path: Path):
+    old = tmp_path / "old.db"
+    create_private_file(old)
+    raw = connect(old, read_only=False)
+    schema.prepare(raw, old, WordEmbedder.model_id, WordEmbedder.dimension, indexed_text, schema.MIGRATIONS[:3])
+    raw.close()
+    part = tmp_path / "part"
+    raw = apsw.Connection(str(part))
+    source = apsw.Connection(str(old))
+    backups.copy_pages(source, raw, unseen)
+    raw.execute("PRAGMA journal_mode = delete").fetchall()
+    raw.close()
+    source.close()
+    manifest = backups.Manifest(1, "2026-01-01", 3, WordEmbedder.model_id, 64, 0, 0, 0, part.stat().st_size)
+    backups._seal(part, manifest, unseen)
+    target = tmp_path / "new.db"
+    care_for(target).restore(part)
+    assert problems_of(target) == []
+
+
+def test_a_backup_of_a_newer_version_is_refused(backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(upkeep_module, "MIGRATIONS", schema.MIGRATIONS[:-1])
+    with pytest.raises(SchemaTooNew, match="upgrade"):
+        care_for(tmp_path / "new.db").restore(backup)
+    assert not (tmp_path / "new.db").exists()
+
+
+async def test_a_handle_of_another_model_refuses_what_was_restored_under_it(backup: Path, tmp_path: Path):
+    target = tmp_path / "other.db"
+    other = await SqliteVecStorage.open(target, "another-model", 64, indexed_text)
+    care_for(target).restore(backup)
+    with pytest.raises(StoreRefused, match="restart"):
+        await other.store(note("wrong vectors"))
+    await other.close()
+    assert problems_of(target) == []
