@@ -29,7 +29,7 @@ REST_NOTES = f"""MCP over streamable HTTP is at `/mcp`.
 
 `application/problem+json` (RFC 9457) with a stable `code`. Beside the statuses above any route may answer 400 (the body
 is not JSON), 401 (`MCP_MEMORY_API_KEY` is set and was not sent as `Authorization: Bearer <key>`), 403 (foreign web
-origin), 404, 405, 415 (no JSON), 421 (foreign Host) and 500. A 503 has `Retry-After`.
+origin), 404, 405, 415 (no JSON), 421 (foreign Host) and 500. A 503 that may pass has `Retry-After`.
 
 ## Sending a request again
 
@@ -60,7 +60,8 @@ Text may hold tabs and line breaks but no other control characters; tags and nam
 
 0 done, {exit_codes.BAD_INPUT} bad input or a wrong call, {exit_codes.NOT_FOUND} not found, {exit_codes.UNAVAILABLE} \
 unavailable now, {exit_codes.STORE_REFUSED} the store is refused, {exit_codes.BAD_SETTINGS} a bad setting, \
-{exit_codes.INCOMPLETE} a copy of a store is incomplete, \
+{exit_codes.INCOMPLETE} a copy of a store or a purge is incomplete, {exit_codes.PROBLEMS_FOUND} doctor found something \
+wrong, \
 {exit_codes.INTERRUPTED} interrupted.
 """.splitlines()
 

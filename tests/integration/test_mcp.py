@@ -1,7 +1,9 @@
 """MCP with the official client: in this process, over stdio, over HTTP."""
 
+import asyncio
 import json
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.server import MCPServer
 from mcp.types import CallToolResult, TextContent, Tool
 from tests.integration.conftest import COMMAND, server_process
+from tests.reliability.oracle import problems_of
 
 from mcp_memory_service.mcp_server import build_mcp_server
 from mcp_memory_service.models import MemoryDraft
@@ -173,6 +176,34 @@ async def exercise(target: Any) -> None:
 async def test_over_stdio(tmp_path: Path):
     parameters = StdioServerParameters(command=COMMAND, args=["mcp", "--sqlite-path", str(tmp_path / "stdio.db")])
     await exercise(stdio_client(parameters, errlog=sys.stderr))
+
+
+async def test_several_agents_and_a_server_share_one_file(tmp_path: Path):
+    with server_process(tmp_path) as server:
+        command = StdioServerParameters(command=COMMAND, args=["mcp", "--sqlite-path", str(tmp_path / "server.db")])
+        async with AsyncExitStack() as agents:
+            clients = [
+                await agents.enter_async_context(Client(stdio_client(command, errlog=sys.stderr))) for _ in range(3)
+            ]
+            clients.append(await agents.enter_async_context(Client(f"{server.url}/mcp")))
+            contents = [f"agent {number} knows fact {fact}" for fact in range(5) for number in range(len(clients))]
+            stored = await asyncio.gather(
+                *(
+                    client.call_tool("store_memory", {"content": content, "tags": ["shared"]})
+                    for client, content in zip(clients * 5, contents, strict=True)
+                )
+            )
+            assert not any(result.is_error for result in stored)
+            for client in clients:
+                listed = data_of(await client.call_tool("list_memories", {"page_size": 100}))
+                assert {memory["content"] for memory in listed["memories"]} == set(contents)
+            # What one has just stored, the next one finds.
+            for number, client in enumerate(clients):
+                name = f"okapi{number}"
+                await client.call_tool("store_memory", {"content": f"the {name} sleeps", "tags": [name]})
+                found = data_of(await clients[number - 1].call_tool("retrieve_memory", {"query": name}))
+                assert found["results"][0]["memory"]["content"] == f"the {name} sleeps"
+    assert problems_of(tmp_path / "server.db") == []
 
 
 async def test_over_http(tmp_path: Path):
