@@ -9,28 +9,25 @@ Each layout is filled twice, with a third of the memories and with all: what a m
 
 import argparse
 import asyncio
-import gzip
 import json
 import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
-from itertools import cycle, islice
 from pathlib import Path
 
 import httpx
-import numpy as np
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.qdrant_stand_in.process import StandInProcess, stand_in  # noqa: E402
 
+from corpora import DIMENSION, memories  # noqa: E402
 from mcp_memory_service.hybrid_search import indexed_text, query_terms  # noqa: E402
-from mcp_memory_service.models import EmbeddedMemory, Memory, MemoryFilter, Vector, content_hash  # noqa: E402
+from mcp_memory_service.models import EmbeddedMemory, MemoryFilter  # noqa: E402
 from mcp_memory_service.storage.qdrant import CollectionLayout, QdrantOptions, QdrantStorage  # noqa: E402
 
-DIMENSION = 384
 LAYOUTS = {
     "vectors in memory": CollectionLayout(),
     "scalar quantization, vectors on disk": CollectionLayout(quantization="scalar", vectors_on_disk=True),
@@ -57,30 +54,6 @@ class Size:
             (self.anonymous_bytes - smaller.anonymous_bytes) / more,
             (self.resident_bytes - smaller.resident_bytes) / more,
         )
-
-
-def texts_of(data: Path | None) -> list[tuple[str, tuple[str, ...]]]:
-    file = data / "corpus.jsonl.gz" if data else ROOT / "tests" / "eval" / "memories.jsonl"
-    with gzip.open(file, "rt") if data else file.open() as lines:
-        rows = [json.loads(line) for line in lines]
-    return [(row.get("text") or row["content"], tuple(row.get("tags") or ())) for row in rows]
-
-
-def memories(count: int, data: Path | None) -> list[EmbeddedMemory]:
-    chance = np.random.default_rng(1)
-    made: list[EmbeddedMemory] = []
-    for number, (text, tags) in enumerate(islice(cycle(texts_of(data)), count)):
-        content = text if data else f"{text} ({number})"
-        vector = unit_vector(chance)
-        note = Memory(content, content_hash(content), number, number, tags=tags[:20], memory_type="note")
-        made.append(EmbeddedMemory(note, (vector,)))
-    return made
-
-
-def unit_vector(chance: np.random.Generator) -> Vector:
-    vector = chance.normal(size=DIMENSION).astype(np.float32)
-    vector /= np.linalg.norm(vector)
-    return vector
 
 
 async def measure(layout: CollectionLayout, items: list[EmbeddedMemory], folder: Path) -> Size:
