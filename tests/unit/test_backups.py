@@ -118,6 +118,35 @@ async def test_open_handles_see_the_restored_memories_with_their_next_query(path
     await other.close()
 
 
+async def test_a_store_that_is_not_sound_is_kept_as_it_is_and_handles_go_on(path: Path, backup: Path):
+    store = await opened(path)
+    raw = connect(path, read_only=False)
+    raw.execute("UPDATE memories SET content = 'another' WHERE id = 3")
+    raw.close()
+    restored = care_for(path).restore(backup)
+    assert problems_of(path) == []
+    assert restored.copy is not None
+    assert [problem.split(":")[0] for problem in problems_of(restored.copy)] == ["content_changed"]
+    assert (await store.store(note("after the restore"))).created
+    await store.close()
+
+
+async def test_a_link_to_a_store_stays_a_link(path: Path, backup: Path, tmp_path: Path):
+    link = tmp_path / "links" / "memories.db"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    path.write_bytes(b"damaged" * 5_000)
+    restored = care_for(link).restore(backup)
+    assert link.is_symlink()
+    assert problems_of(path) == []
+    assert restored.copy is not None
+    assert restored.copy.parent == path.parent
+    store = await opened(link)
+    await store.store(note("through the link"))
+    assert not (link.parent / "memories.db-turn").exists(), "one queue for both names"
+    await store.close()
+
+
 async def test_a_damaged_store_is_moved_aside_and_replaced(path: Path, backup: Path):
     damaged = bytearray(path.read_bytes())
     damaged[:8192] = b"\x00" * 8192

@@ -60,6 +60,21 @@ def test_a_turn_that_does_not_come_is_an_error_and_does_not_stay_taken(tmp_path:
         pass
 
 
+def test_who_gave_up_and_comes_again_has_one_place_in_the_queue(tmp_path: Path):
+    blocker = WriterTurns(tmp_path / "store.db", timeout_seconds=20)
+    turns = WriterTurns(tmp_path / "store.db", timeout_seconds=0.02)
+    with blocker.turn():
+        before = threading.active_count()
+        for _ in range(5):
+            with pytest.raises(StorageUnavailable), turns.turn():
+                raise AssertionError("two have the turn")
+        assert threading.active_count() == before + 1
+    with blocker.turn():
+        pass  # nobody holds the turn who does not want it
+    with WriterTurns(tmp_path / "store.db", timeout_seconds=20).turn():
+        pass
+
+
 def test_a_failure_inside_gives_the_turn_away(tmp_path: Path):
     turns = WriterTurns(tmp_path / "store.db", timeout_seconds=20)
     with pytest.raises(ZeroDivisionError), turns.turn():

@@ -18,6 +18,9 @@ Check: TypeAlias = Callable[[apsw.Connection], Iterator["Finding"]]
 
 MOST_MESSAGES = 20
 
+DATABASE_DAMAGED = "database_damaged"
+"""The one finding after which nothing else can be relied on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -66,7 +69,7 @@ def _guarded(connection: apsw.Connection, check: Check) -> list[Finding]:
     try:
         return list(check(connection))
     except (apsw.CorruptError, apsw.NotADBError) as error:
-        return [Finding("database_damaged", f"The database cannot be read: {error}", rebuildable=False)]
+        return [Finding(DATABASE_DAMAGED, f"The database cannot be read: {error}", rebuildable=False)]
 
 
 def _counts(connection: apsw.Connection) -> tuple[int, int, int]:
@@ -85,7 +88,7 @@ def _database(connection: apsw.Connection) -> Iterator[Finding]:
         if text == "ok" or "FTS5" in text:  # the text index has a check of its own
             continue
         of_an_index = " index " in text and ("missing from" in text or "wrong #" in text or "non-unique" in text)
-        yield Finding("index_damaged" if of_an_index else "database_damaged", text, rebuildable=of_an_index)
+        yield Finding("index_damaged" if of_an_index else DATABASE_DAMAGED, text, rebuildable=of_an_index)
 
 
 def _schema(connection: apsw.Connection) -> Iterator[Finding]:

@@ -169,6 +169,8 @@ class ConnectionThreads:
 
 
 def writer_turns(path: Path) -> WriterTurns:
+    """By whatever name the file is opened, its writers meet in one queue."""
+    path = path.resolve()
     return WriterTurns(path, connections.BUSY_TIMEOUT_MILLISECONDS / 1000)
 
 

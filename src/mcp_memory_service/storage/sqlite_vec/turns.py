@@ -30,6 +30,7 @@ class WriterTurns:
         self._door = path.with_name(path.name + DOOR_SUFFIX)
         self._turn = path.with_name(path.name + TURN_SUFFIX)
         self._timeout_seconds = timeout_seconds
+        self._left_behind: _Waiting | None = None
 
     @contextmanager
     def turn(self) -> Generator[None, None, None]:
@@ -37,15 +38,27 @@ class WriterTurns:
         if fcntl is None:
             yield
             return
-        waiting = _Waiting(self._door, self._turn)
-        if not waiting.at_once():
-            # A lock cannot be waited for with a time limit, so another thread waits.
-            threading.Thread(target=waiting.wait, name="memory-turn", daemon=True).start()
+        waiting = self._waiting()
+        try:
             waiting.require(self._timeout_seconds)
+        except StorageUnavailable:
+            self._left_behind = waiting
+            raise
         try:
             yield
         finally:
             waiting.leave()
+
+    def _waiting(self) -> "_Waiting":
+        """A place in the queue: the one left behind when the time was up, if it is still one, else a new one."""
+        left_behind, self._left_behind = self._left_behind, None
+        if left_behind is not None and left_behind.taken_up_again():
+            return left_behind
+        waiting = _Waiting(self._door, self._turn)
+        if not waiting.at_once():
+            # A lock cannot be waited for with a time limit, so another thread waits.
+            threading.Thread(target=waiting.wait, name="memory-turn", daemon=True).start()
+        return waiting
 
 
 class _Waiting:
@@ -73,6 +86,7 @@ class _Waiting:
         except BlockingIOError:
             return False
         self._leave_door()
+        self._has_turn = True
         return True
 
     def wait(self) -> None:
@@ -90,6 +104,12 @@ class _Waiting:
             self._state.notify()
             if self._given_up:
                 self.leave()
+
+    def taken_up_again(self) -> bool:
+        """Whether this place in the queue is still held; if its turn has come meanwhile, it was given away."""
+        with self._state:
+            self._given_up = False
+            return not (self._has_turn or self._failure)
 
     def require(self, timeout_seconds: float) -> None:
         with self._state:

@@ -31,7 +31,7 @@ from .connection import (
     translated_errors,
 )
 from .filesystems import require_local
-from .inspection import Finding, Inspection, inspect
+from .inspection import DATABASE_DAMAGED, Finding, Inspection, inspect
 from .reads import tags_version
 from .schema import MIGRATIONS, pinned_embedding, prepare, require_ours
 from .threads import writer_turns
@@ -77,7 +77,7 @@ class StoreUpkeep:
         require_safe_sqlite()
         if not on_any_filesystem:
             require_local(path)
-        self._path = path
+        self._path = path.resolve()  # a link stays a link to it
         self._analyze = analyze
         self._progress = progress
         self._now = now
@@ -90,7 +90,7 @@ class StoreUpkeep:
                 with self._connected() as connection:
                     return inspect(connection, self._progress)
             except StoreCorrupt as error:
-                return Inspection(0, 0, 0, (Finding("database_damaged", error.message, rebuildable=False),))
+                return Inspection(0, 0, 0, (Finding(DATABASE_DAMAGED, error.message, rebuildable=False),))
 
     async def repair(self, model_id: str, embed: EmbedTexts) -> Repaired:
         """Rebuild what can be rebuilt, after a copy of the file was made. Vectors are made again if `model_id` is the
@@ -153,21 +153,28 @@ class StoreUpkeep:
             raise BackupDamaged(f"{backup} does not hold a sound store: {reasons}")
 
     def _put_aside(self) -> Path | None:
-        """A backup of what is there; a file that cannot be copied like that is moved away as it is."""
+        """A backup of what is there, or a plain copy if it is not sound; what SQLite cannot read is moved away."""
         if self._path.stat().st_size == 0:
             return None
         copy = self._copy_path("before-restore")
-        try:
-            with self._connected() as connection:
+        found = self.inspect()
+        if any(finding.code == DATABASE_DAMAGED for finding in found.findings):
+            self._move_away(copy)
+            return copy
+        with self._connected() as connection:
+            if found.sound:
                 write_backup(connection, copy, self._now(), self._progress)
-        except (StoreCorrupt, apsw.CorruptError, apsw.NotADBError):
-            for suffix in ("", "-wal", "-shm"):
-                file = self._path.with_name(self._path.name + suffix)
-                if file.exists():
-                    file.rename(copy.with_name(copy.name + suffix))
-            create_private_file(self._path)
-            sync_folder(self._path.parent)
+            else:
+                self._copy_as_it_is(connection, copy)
         return copy
+
+    def _move_away(self, to: Path) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            file = self._path.with_name(self._path.name + suffix)
+            if file.exists():
+                file.rename(to.with_name(to.name + suffix))
+        create_private_file(self._path)
+        sync_folder(self._path.parent)
 
     def _take_over(self, unpacked: Path) -> None:
         with self._connected() as target, closing(apsw.Connection(str(unpacked))) as source:
