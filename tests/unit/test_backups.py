@@ -1,5 +1,7 @@
 """A backup is verified when it is made and before it is put back, and nothing is overwritten without a copy."""
 
+import os
+import random
 from pathlib import Path
 
 import apsw
@@ -14,13 +16,13 @@ from mcp_memory_service.errors import (
     InvalidInput,
     NotOurs,
     SchemaTooNew,
+    StorageUnavailable,
     StoreCorrupt,
     StoreRefused,
 )
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import EmbeddedMemory
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep, backups, schema
-from mcp_memory_service.storage.sqlite_vec import upkeep as upkeep_module
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep, restoring, schema
 from mcp_memory_service.storage.sqlite_vec.connection import connect, create_private_file
 
 
@@ -187,28 +189,91 @@ def test_a_backup_that_was_cut_short_is_refused(backup: Path, tmp_path: Path, mi
         care_for(tmp_path / "new.db").restore(cut)
 
 
-async def test_a_backup_of_an_older_version_is_brought_up_to_date(tmp_path: Path):
+async def test_a_store_of_an_older_version_is_backed_up_as_it_is_and_brought_up_to_date_when_restored(tmp_path: Path):
     old = tmp_path / "old.db"
     create_private_file(old)
     raw = connect(old, read_only=False)
     schema.prepare(raw, old, WordEmbedder.model_id, WordEmbedder.dimension, indexed_text, schema.MIGRATIONS[:3])
     raw.close()
-    part = tmp_path / "part"
-    raw = apsw.Connection(str(part))
-    source = apsw.Connection(str(old))
-    backups.copy_pages(source, raw, unseen)
-    raw.execute("PRAGMA journal_mode = delete").fetchall()
-    raw.close()
-    source.close()
-    manifest = backups.Manifest(1, "2026-01-01", 3, WordEmbedder.model_id, 64, 0, 0, 0, part.stat().st_size)
-    backups._seal(part, manifest, unseen)
+    made, manifest = care_for(old).back_up(tmp_path / "old.backup")
+    assert manifest.schema_version == 3
     target = tmp_path / "new.db"
-    care_for(target).restore(part)
+    care_for(target).restore(made)
     assert problems_of(target) == []
+    raw = connect(target, read_only=True)
+    assert schema.schema_version(raw) == len(schema.MIGRATIONS)
+    raw.close()
+
+
+def test_a_store_of_a_newer_version_is_neither_inspected_nor_replaced(path: Path, backup: Path):
+    raw = connect(path, read_only=False)
+    raw.execute(f"PRAGMA user_version = {len(schema.MIGRATIONS) + 1}").fetchall()
+    raw.close()
+    for refused in (care_for(path).inspect, lambda: care_for(path).restore(backup)):
+        with pytest.raises(SchemaTooNew, match="upgrade"):
+            refused()
+
+
+def test_whatever_bit_is_flipped_the_store_is_told_of_and_restored(path: Path, backup: Path, tmp_path: Path):
+    whole = path.read_bytes()
+    chance = random.Random(1)
+    places = [*range(100), *(chance.randrange(100, len(whole)) for _ in range(80))]
+    for place in places:
+        for file in tmp_path.glob("memories.db*"):
+            file.unlink()
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << chance.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            sound = care_for(path).inspect().sound
+        except StoreRefused:  # its mark or its version was hit, so that it seems not to be ours, or newer
+            continue
+        care_for(path).restore(backup)
+        assert problems_of(path) == [], (place, sound)
+
+
+async def test_text_that_is_none_is_told_of_and_can_be_deleted(path: Path):
+    raw = connect(path, read_only=False)
+    raw.execute("UPDATE memories SET content = CAST(x'ff' || content AS TEXT) WHERE id = 3")
+    hash_of_it = raw.execute("SELECT content_hash FROM memories WHERE id = 3").get
+    raw.close()
+    assert [problem.split(":")[0] for problem in problems_of(path)] == ["content_changed"]
+    store = await opened(path)
+    with pytest.raises(StoreCorrupt):
+        await store.get("default", hash_of_it)
+    assert await store.delete("default", hash_of_it)
+    assert problems_of(path) == []
+    await store.close()
+
+
+async def test_a_head_that_is_destroyed_makes_a_new_file_and_open_handles_say_so(path: Path, backup: Path):
+    store = await opened(path)
+    path.write_bytes(b"\xff" * 200 + path.read_bytes()[200:])
+    restored = care_for(path).restore(backup)
+    assert restored.copy is not None
+    assert restored.copy.read_bytes()[:200] == b"\xff" * 200
+    assert problems_of(path) == []
+    for use in (store.count_all_memories("default"), store.store(note("x")), store.check_search()):
+        with pytest.raises(StorageUnavailable, match="restart"):
+            await use
+    await store.close()
+    assert problems_of(path) == []
+
+
+def test_a_copy_that_a_killed_process_left_behind_is_removed_after_a_day(path: Path, tmp_path: Path):
+    forgotten = tmp_path / ".memories.db.0123456789abcdef.part"
+    forgotten.write_text("private")
+    os.utime(forgotten, (1, 1))
+    other = tmp_path / ".something.part"
+    other.write_text("not ours")
+    os.utime(other, (1, 1))
+    care_for(path).back_up(tmp_path / "b.backup")
+    assert not forgotten.exists()
+    assert other.exists()
 
 
 def test_a_backup_of_a_newer_version_is_refused(backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(upkeep_module, "MIGRATIONS", schema.MIGRATIONS[:-1])
+    monkeypatch.setattr(restoring, "MIGRATIONS", schema.MIGRATIONS[:-1])
     with pytest.raises(SchemaTooNew, match="upgrade"):
         care_for(tmp_path / "new.db").restore(backup)
     assert not (tmp_path / "new.db").exists()

@@ -1,5 +1,6 @@
 """Every kind of damage is found, and what can be rebuilt from the rows is."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -79,6 +80,7 @@ REBUILDABLE = {
         {"tag_counts_wrong"},
         "INSERT INTO tags (namespace, folded, display) VALUES ('default', 'x', 'X')",
     ),
+    "number of the tags lost": ({"tags_version_missing"}, "DELETE FROM store_info WHERE key = 'tags_version'"),
     "tag lost": ({"orphans"}, "DELETE FROM tags WHERE folded = 'topic3'"),
     "vector of a memory that is gone": (
         {"orphans"},
@@ -125,6 +127,33 @@ async def _everything_is_there(path: Path) -> None:
     await store.close()
 
 
+async def test_all_windows_of_a_memory_are_made_again_together(tmp_path: Path):
+    path = tmp_path / "memories.db"
+    store = await SqliteVecStorage.open(path, MODEL, WordEmbedder.dimension, indexed_text)
+    windows = tuple(WordEmbedder.vector(f"window {i}") for i in range(3))
+    await store.store(EmbeddedMemory(memory("a long text"), windows))
+    await store.close()
+    damage(path, "UPDATE vectors SET embedding = zeroblob(256) WHERE id = 2")
+
+    async def embed_windows(texts: Sequence[str]) -> list[Sequence[Vector]]:
+        return [windows for _ in texts]
+
+    assert (await upkeep(path).repair(MODEL, embed_windows)).after.vectors == 3
+
+
+async def test_vectors_are_neither_made_nor_dropped_with_another_model(path: Path):
+    damage(path, "UPDATE vectors SET embedding = zeroblob(256) WHERE memory_id = 7")
+    done = await upkeep(path).repair("another-model", embed)
+    assert done.after.vectors == 40
+    assert codes(path) == {"vectors_unfit"}
+
+
+async def test_two_repairs_at_once_make_a_vector_once(path: Path):
+    damage(path, "DELETE FROM vectors WHERE memory_id = 7")
+    done = await asyncio.gather(*(upkeep(path).repair(MODEL, embed) for _ in range(2)))
+    assert [each.after.vectors for each in done] == [40, 40]
+
+
 async def test_vectors_are_not_made_by_another_model(path: Path):
     damage(path, "DELETE FROM vectors WHERE memory_id = 7", "UPDATE tags SET memories = 7 WHERE folded = 'note'")
     done = await upkeep(path).repair("another-model", embed)
@@ -137,6 +166,9 @@ LOST = {
     "metadata is no object": ("metadata_malformed", "UPDATE memories SET metadata = '[1]' WHERE id = 3"),
     "table gone": ("schema_incomplete", "DROP TABLE feedback"),
     "table changed": ("schema_changed", "ALTER TABLE memories ADD COLUMN colour TEXT"),
+    "dimension unknown": ("model_unknown", "DELETE FROM store_info WHERE key = 'embedding_dimension'"),
+    "version lost": ("schema_version_lost", "PRAGMA user_version = 0"),
+    "table of vectors gone": ("schema_incomplete", "DROP TABLE vectors"),
     "model unknown": ("model_unknown", "DELETE FROM store_info WHERE key = 'embedding_model'"),
 }
 

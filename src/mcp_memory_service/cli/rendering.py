@@ -63,8 +63,8 @@ def render_purged(out: PurgedOut, asked: int) -> str:
     if out.state == "erased":
         return f"{deleted}Erased: no byte of what was deleted is left in the files of the store."
     return (
-        f"{deleted}Pending: a reader or Qdrant still holds the bytes. On SQLite the next write erases them, or"
-        " mcp-memory purge without arguments."
+        f"{deleted}Pending: a reader or Qdrant still holds the bytes, or there is no room to rewrite the file."
+        " mcp-memory purge without arguments tries again."
     )
 
 

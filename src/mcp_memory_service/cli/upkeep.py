@@ -12,6 +12,7 @@ import click
 from ..bootstrap import open_embedder, store_upkeep
 from ..config import Settings
 from ..embeddings.windows import embed_windows
+from ..errors import InvalidInput
 from ..storage.sqlite_vec import Finding, Repaired
 from .commands import settings_from
 from .exit_codes import PROBLEMS_FOUND
@@ -35,7 +36,7 @@ def examine(options: dict[str, Any], *, repair: bool, as_json: bool) -> None:
 
 def back_up(target: Path, options: dict[str, Any], *, as_json: bool) -> None:
     settings = settings_from(options)
-    path, manifest = store_upkeep(settings, ProgressLine()).back_up(target.expanduser())
+    path, manifest = store_upkeep(settings, ProgressLine()).back_up(_expanded(target))
     if as_json:
         click.echo(json.dumps({"backup": str(path), **asdict(manifest)}, indent=2))
     else:
@@ -44,15 +45,25 @@ def back_up(target: Path, options: dict[str, Any], *, as_json: bool) -> None:
 
 def restore_backup(source: Path, options: dict[str, Any], *, as_json: bool) -> None:
     settings = settings_from(options)
-    restored = store_upkeep(settings, ProgressLine()).restore(source.expanduser())
+    restored = store_upkeep(settings, ProgressLine()).restore(_expanded(source))
     if as_json:
         kept = str(restored.copy) if restored.copy else None
         click.echo(json.dumps({"store": settings.store, "copy": kept, **asdict(restored.manifest)}, indent=2))
         return
     manifest = restored.manifest
-    click.echo(f"{settings.store} now holds the {manifest.memories:,} memories of {manifest.created_at}.")
+    click.echo(
+        f"{settings.store} now holds the {manifest.memories:,} memories of {manifest.created_at}, with vectors of the"
+        f" model {manifest.embedding_model}."
+    )
     if restored.copy:
         click.echo(f"What it held before is in {restored.copy}.")
+
+
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise InvalidInput(f"{path} cannot be found: {error}", reason="path_unknown") from error
 
 
 async def _repaired(settings: Settings) -> Repaired:
@@ -77,6 +88,8 @@ def _diagnosis(settings: Settings, done: Repaired, *, repair: bool) -> str:
     if done.copy:
         lines += [f"Repaired: {_described(finding)}" for finding in done.mended]
         lines.append(f"The file as it was is kept in {done.copy}.")
+    if found.is_older:
+        lines.append(f"Of schema version {found.schema_version}: only its pages were checked. Opening it upgrades it.")
     lines += [f"Wrong: {_described(finding)}" for finding in found.findings]
     if found.sound:
         lines.append("Sound.")

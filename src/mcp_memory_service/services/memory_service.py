@@ -34,6 +34,7 @@ from . import checks, request_keys
 from .explanation import Explainer, Explanation
 from .results import Health, MemoryListing, Paging, RetrievalResult
 from .retrieval import Retrieval, RetrievalRequest
+from .shared_check import SharedCheck
 from .signals import Answers, Signals
 from .tag_cache import TagCache
 from .tracked_embedder import TrackedEmbedder
@@ -90,6 +91,7 @@ class MemoryService:
         policy = policy or RankingPolicy()
         self._retrieval = Retrieval(storage, signals, policy, now, monotonic_seconds)
         self._explainer = Explainer(storage, self._retrieval)
+        self._health = SharedCheck(self._checked_health, monotonic_seconds)
 
     async def store_memory(self, draft: MemoryDraft) -> StoreOutcome:
         """Remember a text; the same text again unites tags and metadata with what is there."""
@@ -257,8 +259,13 @@ class MemoryService:
         return await self._storage.stats(self._namespace)
 
     async def health(self) -> Health:
-        """Whether storing and searching would work: both are tried, and the embedder's last call tells of it. Without
-        an embedder words and tags are still searched."""
+        """Whether storing and searching would work. Who asks while it is being found out, or a moment later, gets the
+        same answer: it takes the turn of a writer."""
+        return await self._health()
+
+    async def _checked_health(self) -> Health:
+        """Both are tried, and the embedder's last call tells of it. Without an embedder words and tags are still
+        searched."""
         problems: dict[str, str] = {}
         if self._embedder.problem:
             await self.warm_up()

@@ -9,8 +9,10 @@ is. Every byte is covered by the checksum or compared with a constant.
 import hashlib
 import json
 import os
+import re
+import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -21,8 +23,8 @@ import apsw
 from ...errors import BackupDamaged, InvalidInput, NotOurs, SchemaTooNew, StoreCorrupt
 from ...models import Progress
 from ...timestamps import from_microseconds
-from .connection import sync_folder
-from .inspection import Inspection, inspect
+from .connection import give_to_owner_of, sync_folder
+from .inspection import inspect
 from .schema import pinned_embedding, schema_version
 
 FORMAT = 1
@@ -33,6 +35,7 @@ DIGEST_BYTES = 32
 TAIL_BYTES = LENGTH_BYTES + DIGEST_BYTES + len(MARK)
 CHUNK_BYTES = 1 << 20
 STEP_PAGES = 512
+FORGOTTEN_SECONDS = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +56,20 @@ class Manifest:
 def write_backup(source: apsw.Connection, target: Path, now: int, progress: Progress) -> Manifest:
     """Copy what `source` sees at this moment to a new file, and read it back. Writers go on meanwhile."""
     if target.exists():
-        raise InvalidInput(f"{target} exists already; name another file.", reason="file_exists", field="target")
+        raise _exists(target)
     with new_private_file(target) as part:
-        found, model, dimension, version = _copied(source, part, progress)
+        with closing(apsw.Connection(str(part))) as copy:
+            copy_snapshot(source, copy, progress)
+            found = inspect(copy, progress)
+            model, dimension = pinned_embedding(copy)
+        if not found.sound:
+            raise StoreCorrupt(
+                f"The store is not sound, so it is not backed up; see mcp-memory doctor: {found.reasons}"
+            )
         manifest = Manifest(
             format=FORMAT,
             created_at=from_microseconds(now).isoformat(),
-            schema_version=version,
+            schema_version=found.schema_version,
             embedding_model=model or "",
             embedding_dimension=dimension,
             memories=found.memories,
@@ -69,9 +79,23 @@ def write_backup(source: apsw.Connection, target: Path, now: int, progress: Prog
         )
         _seal(part, manifest, progress)
         read_manifest(part, progress)
+        put_in_place(part, target)
+    return manifest
+
+
+def put_in_place(part: Path, target: Path) -> None:
+    """Give a finished file its name, unless another one has it."""
+    try:
+        os.link(part, target)
+    except FileExistsError:
+        raise _exists(target) from None
+    except OSError:  # a file system without links
         part.rename(target)
     sync_folder(target.parent)
-    return manifest
+
+
+def _exists(target: Path) -> InvalidInput:
+    return InvalidInput(f"{target} exists already; name another file.", reason="file_exists", field="target")
 
 
 def read_manifest(backup: Path, progress: Progress) -> Manifest:
@@ -110,13 +134,38 @@ def extract_database(backup: Path, manifest: Manifest, to: Path, progress: Progr
 @contextmanager
 def new_private_file(beside: Path) -> Generator[Path, None, None]:
     """An empty file next to another, removed with everything SQLite puts beside it unless it was renamed."""
+    _remove_forgotten(beside.parent)
     part = beside.with_name(f".{beside.name}.{token_hex(8)}.part")
     os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     try:
+        give_to_owner_of(beside if beside.exists() else beside.parent, part)
         yield part
     finally:
         for suffix in ("", "-journal", "-wal", "-shm"):
             part.with_name(part.name + suffix).unlink(missing_ok=True)
+
+
+def _remove_forgotten(folder: Path) -> None:
+    """A process that was killed leaves its unfinished copy behind, with all memories in it."""
+    for part in folder.glob(".*.part*"):
+        is_ours = re.search(r"\.[0-9a-f]{16}\.part(-journal|-wal|-shm)?$", part.name)
+        with suppress(FileNotFoundError):
+            if is_ours and time.time() - part.stat().st_mtime > FORGOTTEN_SECONDS:
+                part.unlink()
+
+
+def copy_snapshot(source: apsw.Connection, copy: apsw.Connection, progress: Progress) -> None:
+    """What `source` sees at this moment, as a database of a single file."""
+    source.execute("BEGIN")
+    try:
+        schema_version(source)  # takes the snapshot; without it a busy writer would make the copy start over
+        copy_pages(source, copy, progress)
+    finally:
+        source.execute("ROLLBACK")
+    # It may lie on a mount where the log of a store would not work: alone, it needs no shared memory.
+    copy.execute("PRAGMA locking_mode = exclusive").fetchall()
+    copy.execute("PRAGMA journal_mode = delete").fetchall()
+    copy.execute("PRAGMA temp_store = memory").fetchall()
 
 
 def copy_pages(source: apsw.Connection, target: apsw.Connection, progress: Progress) -> None:
@@ -125,26 +174,6 @@ def copy_pages(source: apsw.Connection, target: apsw.Connection, progress: Progr
         while not copying.done:
             copying.step(STEP_PAGES)
             progress("Copying", copying.page_count - copying.remaining, copying.page_count)
-
-
-def _copied(source: apsw.Connection, part: Path, progress: Progress) -> tuple[Inspection, str | None, int | None, int]:
-    copy = apsw.Connection(str(part))
-    try:
-        source.execute("BEGIN")
-        try:
-            schema_version(source)  # takes the snapshot; without it a busy writer would make the copy start over
-            copy_pages(source, copy, progress)
-        finally:
-            source.execute("ROLLBACK")
-        copy.execute("PRAGMA journal_mode = delete").fetchall()
-        copy.execute("PRAGMA temp_store = memory").fetchall()
-        found = inspect(copy, progress)
-        if not found.sound:
-            reasons = " ".join(finding.message for finding in found.findings)
-            raise StoreCorrupt(f"The store is not sound, so there is no backup of it: {reasons} See mcp-memory doctor.")
-        return found, *pinned_embedding(copy), schema_version(copy)
-    finally:
-        copy.close()
 
 
 def _seal(part: Path, manifest: Manifest, progress: Progress) -> None:

@@ -1,6 +1,7 @@
 """Connections to the file, each with its settings read back, and its errors as errors of ours."""
 
 import errno
+import json
 import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -45,6 +46,21 @@ def create_private_file(path: Path) -> None:
                 sync_folder(changed.parent)
 
 
+def real_path(path: Path) -> Path:
+    """Where a file is, whatever links lead to it."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError) as error:  # links in a circle
+        raise StorageUnavailable(f"{path} cannot be found: {error}") from error
+
+
+def give_to_owner_of(file: Path, new: Path | int) -> None:
+    """What root makes beside somebody's store belongs to who owns the store, or they could not use it."""
+    if hasattr(os, "geteuid") and os.geteuid() == 0 and file.exists():
+        status = file.stat()
+        os.chown(new, status.st_uid, status.st_gid)
+
+
 def sync_folder(folder: Path) -> None:
     """Put the names in a folder on disk: a file that is safe under a name that is lost is lost."""
     if os.name == "nt":  # folders cannot be opened there
@@ -87,13 +103,13 @@ def translated_errors() -> Generator[None, None, None]:
     """Turn what the driver and the file system raise into errors of ours; a bug in our SQL stays as it is."""
     try:
         yield
-    except (apsw.CorruptError, apsw.NotADBError) as error:
+    except (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise StoreCorrupt(f"The database file is damaged, its disk fails, or it is no database: {error}") from error
     except apsw.ReadOnlyError as error:
         raise StorageReadOnly(f"The store can be read but not written: {error}") from error
     except (apsw.BusyError, apsw.LockedError, apsw.ProtocolError) as error:
         raise StorageUnavailable("The store is locked by another process; try again.") from error
-    except (apsw.FullError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError, OSError) as error:
+    except (apsw.FullError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError, apsw.NoMemError, OSError) as error:
         if _disk_is_full(error):
             raise StorageFull("The disk is full: nothing was written.") from error
         raise StorageUnavailable(f"The store cannot be read or written: {error}") from error

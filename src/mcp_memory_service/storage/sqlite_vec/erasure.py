@@ -1,12 +1,15 @@
 """Takes the bytes of deleted memories out of the file and out of its log.
 
 `secure_delete` and FTS5's `secure-delete` overwrite what is deleted where it lies. But when SQLite moves rows between
-pages it leaves copies behind that no delete knows of (4 of 180 in a trial): only a rewrite of the file is sure of them.
+pages it leaves copies behind that no delete knows of (4 of 180 in a trial): only a rewrite of the file is sure of
+them.
 The log keeps older pages until it is emptied, which waits for everybody who still reads them.
 
 How far it has come is kept in the store, so that any process can finish it: first `rewrite` is due, then `log`.
 """
 
+import threading
+from pathlib import Path
 from typing import Literal
 
 import apsw
@@ -15,27 +18,39 @@ READERS_WAIT_MILLISECONDS = 2_000
 
 _KEY = "erasure_due"
 
+_one_at_a_time = threading.Lock()  # the folder for temporary files is one for the whole process
+
 
 def note_due(connection: apsw.Connection) -> None:
     """In the transaction that deletes: if we die after it, the next purge knows."""
     _set(connection, "rewrite")
 
 
-def rewrite(connection: apsw.Connection) -> None:
-    """Copies what is there into new pages. As it goes through a file that lives only meanwhile, not through memory:
-    the store may be larger than that."""
-    connection.execute("PRAGMA temp_store = file").fetchall()
-    try:
-        connection.execute("VACUUM").fetchall()
-    finally:
-        connection.execute("PRAGMA temp_store = memory").fetchall()
+def rewrite(connection: apsw.Connection, path: Path) -> None:
+    """Copies what is there into new pages, through a file without a name that goes with the connection, for the store
+    may be larger than memory. It holds all memories, so it lies beside the store and nowhere else."""
+    with _one_at_a_time:
+        _set_temporary_folder(connection, str(path.parent))
+        connection.execute("PRAGMA temp_store = file").fetchall()
+        try:
+            # The keys between its pages are beginnings of words; FTS5 keeps them when the words are deleted.
+            connection.execute("INSERT INTO memory_text (memory_text) VALUES ('rebuild')")
+            connection.execute("VACUUM").fetchall()
+        finally:
+            connection.execute("PRAGMA temp_store = memory").fetchall()
+            _set_temporary_folder(connection, "")
     _set(connection, "log")
 
 
-def finish(connection: apsw.Connection) -> bool:
-    """Empty the log; False if somebody still reads from it."""
+def _set_temporary_folder(connection: apsw.Connection, folder: str) -> None:
+    quoted = folder.replace("'", "''")
+    connection.execute(f"PRAGMA temp_store_directory = '{quoted}'").fetchall()
+
+
+def finish(connection: apsw.Connection, wait_milliseconds: int) -> bool:
+    """Empty the log; False if somebody still reads from it after that long."""
     usual = int(connection.execute("PRAGMA busy_timeout").get)
-    connection.set_busy_timeout(READERS_WAIT_MILLISECONDS)
+    connection.set_busy_timeout(wait_milliseconds)
     try:
         blocked = bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").get[0])
     finally:

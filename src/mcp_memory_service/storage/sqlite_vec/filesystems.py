@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import UnsafeFilesystem
+from .connection import real_path
 
 MOUNTS = Path("/proc/self/mountinfo")  # Linux; elsewhere nothing is detected
 
@@ -31,7 +32,7 @@ def require_local(path: Path) -> None:
     """Refuse a path on a mount where other machines may write, or where memory is not shared."""
     if not MOUNTS.exists():
         return
-    mount = mount_of(path.resolve(), MOUNTS.read_text(encoding="utf-8", errors="surrogateescape"))
+    mount = mount_of(real_path(path), MOUNTS.read_text(encoding="utf-8", errors="surrogateescape"))
     if mount is not None and is_shared(mount.kind):
         raise UnsafeFilesystem(
             f"{path} is on {mount.point}, a {mount.kind} mount: SQLite's write-ahead log can damage a file there"
@@ -48,7 +49,7 @@ def is_shared(kind: str) -> bool:
 def mount_of(path: Path, mounts: str) -> Mount | None:
     """The mount that holds a path, from the text of mountinfo; of two at the same place the later one covers."""
     found: Mount | None = None
-    for line in mounts.splitlines():
+    for line in mounts.rstrip("\n").split("\n"):
         before, _, after = line.partition(" - ")
         point = _unescaped(before.split(" ")[4])
         if path.is_relative_to(point) and (found is None or len(point) >= len(found.point)):

@@ -1,17 +1,20 @@
-"""Whether a store file is sound: everything about it that can be checked, checked.
+"""Whether a store file is sound.
 
 The rows of `memories` are the truth; what is derived from them (words, text index, tag counts, vectors, indexes of the
 database) can be rebuilt, see repair.py.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 import apsw
 import numpy as np
 
+from ...errors import SchemaTooNew
 from ...models import Progress, content_hash
+from .rows import memory_by_id
 from .schema import MIGRATIONS, pinned_embedding, reference_schema, schema_version
 
 Check: TypeAlias = Callable[[apsw.Connection], Iterator["Finding"]]
@@ -36,6 +39,7 @@ class Finding:
 class Inspection:
     """What was looked at, and what is wrong with it."""
 
+    schema_version: int
     memories: int
     vectors: int
     tags: int
@@ -45,30 +49,63 @@ class Inspection:
     def sound(self) -> bool:
         return not self.findings
 
+    @property
+    def is_older(self) -> bool:
+        """Then only its pages were looked at."""
+        return 0 < self.schema_version < len(MIGRATIONS)
 
-def inspect(connection: apsw.Connection, progress: Progress) -> Inspection:
-    """Run every check. Reads take one snapshot each; the text index is compared in a write transaction, for FTS5 has no
-    other way, so writers wait that long."""
+    @property
+    def reasons(self) -> str:
+        return " ".join(finding.message for finding in self.findings)
+
+
+def inspect(
+    connection: apsw.Connection,
+    progress: Progress,
+    in_turn: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Inspection:
+    """Run every check; of a file of an older version, only those that know nothing of tables.
+
+    Reads take a snapshot each. The text index is compared in a write transaction, for FTS5 has no other way: `in_turn`
+    puts that in the order of writers.
+    """
     findings = _guarded(connection, _database)
-    version = schema_version(connection) if _readable(findings) else None
-    if version == len(MIGRATIONS):
+    version = _version(connection)
+    if version == 0:
+        findings.append(Finding("schema_version_lost", "It does not say which version it has.", rebuildable=False))
+    if version == len(MIGRATIONS) and all(finding.rebuildable for finding in findings):
         for number, check in enumerate(CHECKS, start=1):
             findings += _guarded(connection, check)
-            progress("Checking", number, len(CHECKS))
-    elif version is not None:
-        findings.append(Finding("schema_older", f"It has schema version {version}; opening it brings it up to date."))
-    return Inspection(*_counts(connection), tuple(findings))
+            progress("Checking", number, len(CHECKS) + 1)
+        with in_turn():
+            findings += _guarded(connection, _text_index)
+        progress("Checking", len(CHECKS) + 1, len(CHECKS) + 1)
+    return Inspection(version or 0, *_counts(connection), tuple(findings))
 
 
-def _readable(findings: list[Finding]) -> bool:
-    return all(finding.rebuildable for finding in findings)
+def unreadable(reason: str) -> Inspection:
+    """Of a file that cannot even be opened."""
+    return Inspection(0, 0, 0, 0, (Finding(DATABASE_DAMAGED, reason, rebuildable=False),))
+
+
+def _version(connection: apsw.Connection) -> int | None:
+    try:
+        version = schema_version(connection)
+    except apsw.Error:  # the findings say so
+        return None
+    if version > len(MIGRATIONS):
+        raise SchemaTooNew(f"It has schema version {version}, this program knows {len(MIGRATIONS)}: upgrade it.")
+    return version
 
 
 def _guarded(connection: apsw.Connection, check: Check) -> list[Finding]:
-    """What a check finds; a page that cannot be read is a finding as well."""
+    """What a check finds. Whatever keeps it from looking is a finding as well: a flipped bit can end in any error of
+    SQLite, or in text that is none."""
     try:
         return list(check(connection))
-    except (apsw.CorruptError, apsw.NotADBError) as error:
+    except (apsw.BusyError, apsw.LockedError):
+        raise
+    except (apsw.Error, ValueError, TypeError) as error:
         return [Finding(DATABASE_DAMAGED, f"The database cannot be read: {error}", rebuildable=False)]
 
 
@@ -111,10 +148,9 @@ def _orphans(connection: apsw.Connection) -> Iterator[Finding]:
 
 
 def _content(connection: apsw.Connection) -> Iterator[Finding]:
-    rows = connection.execute("SELECT content_hash, content FROM memories")
-    changed = [str(kept) for kept, content in rows if content_hash(cast("str", content)) != kept]
-    for kept in changed[:MOST_MESSAGES]:
-        yield Finding("content_changed", f"The text of {kept} is not the one that was stored.", rebuildable=False)
+    changed = [memory_id for memory_id in _ids(connection) if not _is_intact(connection, memory_id)]
+    for memory_id in changed[:MOST_MESSAGES]:
+        yield Finding("content_changed", f"Row {memory_id} of memories is not as it was stored.", rebuildable=False)
     malformed = connection.execute(
         "SELECT count(*) FROM memories WHERE NOT json_valid(metadata) OR json_type(metadata) != 'object'"
     ).get
@@ -122,13 +158,28 @@ def _content(connection: apsw.Connection) -> Iterator[Finding]:
         yield Finding("metadata_malformed", f"{malformed} memories have metadata that is no JSON object.", False)
 
 
+def _ids(connection: apsw.Connection) -> list[int]:
+    return [cast("int", memory_id) for (memory_id,) in connection.execute("SELECT id FROM memories")]
+
+
+def _is_intact(connection: apsw.Connection, memory_id: int) -> bool:
+    """Whether all of a memory can be read, and its text still has the hash that it was stored under."""
+    try:
+        memory = memory_by_id(connection, memory_id)
+    except ValueError:  # text or JSON that is none
+        return False
+    return memory is None or content_hash(memory.content) == memory.content_hash
+
+
 def _vectors(connection: apsw.Connection) -> Iterator[Finding]:
     missing = connection.execute("SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory_id FROM vectors)").get
     if missing:
         yield Finding("vectors_missing", f"{missing} memories have no vector, so no search by meaning finds them.")
     model, dimension = pinned_embedding(connection)
-    if model is None:
+    any_vector = connection.execute("SELECT count(*) FROM vectors").get > 0
+    if model is None or (dimension is None and any_vector):
         yield Finding("model_unknown", "The store does not say which model its vectors are of.", rebuildable=False)
+        return
     unfit = sum(1 for _ in unfit_vectors(connection, dimension))
     if unfit:
         yield Finding("vectors_unfit", f"{unfit} vectors are not of {dimension} finite numbers, or are zero.")
@@ -150,6 +201,8 @@ def _tags(connection: apsw.Connection) -> Iterator[Finding]:
     ).get
     if wrong:
         yield Finding("tag_counts_wrong", f"{wrong} tags do not say how many memories carry them.")
+    if connection.execute("SELECT count(*) FROM store_info WHERE key = 'tags_version'").get == 0:
+        yield Finding("tags_version_missing", "No number tells processes that tags have changed.")
     astray = connection.execute(
         "SELECT count(*) FROM memory_tags mt JOIN tags t ON t.id = mt.tag_id JOIN memories m ON m.id = mt.memory_id"
         " WHERE t.namespace != m.namespace"
@@ -179,4 +232,4 @@ def _text_index(connection: apsw.Connection) -> Iterator[Finding]:
         yield Finding("text_index_out_of_step", "The text index does not have the words of the memories.")
 
 
-CHECKS: tuple[Check, ...] = (_schema, _orphans, _content, _vectors, _tags, _words, _text_index)
+CHECKS: tuple[Check, ...] = (_schema, _orphans, _content, _vectors, _tags, _words)

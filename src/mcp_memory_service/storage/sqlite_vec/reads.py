@@ -155,7 +155,7 @@ def all_tags(connection: apsw.Connection, namespace: str) -> list[TagCount]:
 
 
 def tags_version(connection: apsw.Connection) -> int:
-    return int(connection.execute("SELECT value FROM store_info WHERE key = 'tags_version'").get)
+    return int(connection.execute("SELECT value FROM store_info WHERE key = 'tags_version'").get or 0)
 
 
 def count_memories(connection: apsw.Connection, namespace: str) -> int:

@@ -6,16 +6,16 @@ from typing import cast
 
 import apsw
 
-from ...models import Memory, Vector
+from ...models import Vector
 from ..base import TextAnalyzer
 from .inspection import unfit_vectors
-from .rows import MEMORY_COLUMNS, memory_from_row
+from .rows import memory_by_id
 from .schema import insert_words, pinned_embedding, reference_schema
 from .writes import add_tag
 
 
-def rebuild(connection: apsw.Connection, analyze: TextAnalyzer) -> None:
-    """Everything but vectors, which need a model: those that are unfit are dropped, see `without_vectors`."""
+def rebuild(connection: apsw.Connection, analyze: TextAnalyzer, *, drop_unfit_vectors: bool) -> None:
+    """Everything but vectors, which need a model: those that are unfit can be dropped, to be made again."""
     connection.execute("PRAGMA defer_foreign_keys = on").fetchall()
     _restore_schema(connection)
     connection.execute("REINDEX")
@@ -24,26 +24,29 @@ def rebuild(connection: apsw.Connection, analyze: TextAnalyzer) -> None:
     _drop_orphans(connection)
     _add_lost_tags(connection)
     _recount_tags(connection)
-    _drop_unfit_vectors(connection)
+    if drop_unfit_vectors:
+        _drop_unfit_vectors(connection)
+    connection.execute("INSERT INTO store_info (key, value) VALUES ('tags_version', '1') ON CONFLICT DO NOTHING")
     _add_words(connection, analyze)
 
 
-def without_vectors(connection: apsw.Connection) -> list[tuple[int, Memory]]:
-    rows = connection.execute(
-        f"SELECT m.id, {MEMORY_COLUMNS} FROM memories m WHERE m.id NOT IN (SELECT memory_id FROM vectors)"  # noqa: S608
-    )
-    return [(cast("int", row[0]), memory_from_row(row[1:])) for row in rows]
+def without_vectors(connection: apsw.Connection) -> list[int]:
+    """The ids of memories that no search by meaning finds."""
+    rows = connection.execute("SELECT id FROM memories WHERE id NOT IN (SELECT memory_id FROM vectors)")
+    return [cast("int", memory_id) for (memory_id,) in rows]
 
 
-def add_vectors(connection: apsw.Connection, memory_id: int, vectors: Sequence[Vector]) -> None:
-    """Unless the memory has gone meanwhile, or has vectors again."""
-    connection.executemany(
-        """
-        INSERT INTO vectors (memory_id, embedding) SELECT id, ? FROM memories
-        WHERE id = ? AND (? OR id NOT IN (SELECT memory_id FROM vectors))
-        """,
-        [(vector.tobytes(), memory_id, number > 0) for number, vector in enumerate(vectors)],
-    )
+def add_vectors(connection: apsw.Connection, memory_id: int, content_hash: str, vectors: Sequence[Vector]) -> None:
+    """Unless the memory has gone or is another one by now, or has vectors again."""
+    still_without = connection.execute(
+        "SELECT count(*) FROM memories WHERE id = ? AND content_hash = ? AND id NOT IN (SELECT memory_id FROM vectors)",
+        (memory_id, content_hash),
+    ).get
+    if still_without:
+        connection.executemany(
+            "INSERT INTO vectors (memory_id, embedding) VALUES (?, ?)",
+            [(memory_id, vector.tobytes()) for vector in vectors],
+        )
 
 
 def _restore_schema(connection: apsw.Connection) -> None:
@@ -72,9 +75,16 @@ def _add_lost_tags(connection: apsw.Connection) -> None:
 
 
 def _drop_unfit_vectors(connection: apsw.Connection) -> None:
+    """With all others of the same memory: its windows are made again together."""
     _, dimension = pinned_embedding(connection)
     unfit = list(unfit_vectors(connection, dimension))
-    connection.execute("DELETE FROM vectors WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(unfit),))
+    connection.execute(
+        """
+        DELETE FROM vectors WHERE memory_id IN
+            (SELECT memory_id FROM vectors WHERE id IN (SELECT value FROM json_each(?)))
+        """,
+        (json.dumps(unfit),),
+    )
 
 
 def _recount_tags(connection: apsw.Connection) -> None:
@@ -83,10 +93,8 @@ def _recount_tags(connection: apsw.Connection) -> None:
 
 
 def _add_words(connection: apsw.Connection, analyze: TextAnalyzer) -> None:
-    rows = connection.execute(
-        f"SELECT m.id, {MEMORY_COLUMNS} FROM memories m"  # noqa: S608
-        " WHERE m.id NOT IN (SELECT memory_id FROM memory_words)"
-    ).fetchall()
-    for memory_id, *columns in rows:
-        memory = memory_from_row(tuple(columns))
-        insert_words(connection, cast("int", memory_id), analyze(memory.content, memory.tags))
+    rows = connection.execute("SELECT id FROM memories WHERE id NOT IN (SELECT memory_id FROM memory_words)").fetchall()
+    for (memory_id,) in rows:
+        memory = memory_by_id(connection, cast("int", memory_id))
+        if memory is not None:
+            insert_words(connection, cast("int", memory_id), analyze(memory.content, memory.tags))

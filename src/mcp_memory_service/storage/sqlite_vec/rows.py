@@ -73,3 +73,8 @@ def find_memory(connection: apsw.Connection, namespace: str, content_hash: str) 
         (namespace, content_hash),
     ).fetchone()
     return (row[0], memory_from_row(row[1:])) if row else None
+
+
+def memory_by_id(connection: apsw.Connection, memory_id: int) -> Memory | None:
+    row = connection.execute(f"SELECT {MEMORY_COLUMNS} FROM memories m WHERE m.id = ?", (memory_id,)).fetchone()  # noqa: S608
+    return memory_from_row(row) if row else None

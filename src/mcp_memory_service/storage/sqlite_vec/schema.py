@@ -4,11 +4,11 @@ import json
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import apsw
 
-from ...errors import EmbeddingMismatch, NotOurs, SchemaTooNew
+from ...errors import EmbeddingMismatch, NotOurs, SchemaTooNew, StoreCorrupt
 from ...models import IndexedText
 from ..base import TextAnalyzer
 from .connection import BUSY_TIMEOUT_MILLISECONDS, immediate_transaction, translated_errors
@@ -161,8 +161,10 @@ CREATE INDEX requests_by_time ON requests (received_at);
 
 def _fill_words(connection: apsw.Connection, analyze: TextAnalyzer) -> None:
     tags = "(SELECT json_group_array(display ORDER BY position) FROM memory_tags WHERE memory_id = id)"
-    for memory_id, content, labels in list(connection.execute(f"SELECT id, content, {tags} FROM memories")):  # noqa: S608
-        insert_words(connection, memory_id, analyze(content, json.loads(labels)))
+    for (memory_id,) in connection.execute("SELECT id FROM memories").fetchall():
+        row = connection.execute(f"SELECT content, {tags} FROM memories WHERE id = ?", (memory_id,))  # noqa: S608
+        content, labels = row.get
+        insert_words(connection, cast("int", memory_id), analyze(content, json.loads(labels)))
 
 
 def insert_words(connection: apsw.Connection, memory_id: int, text: IndexedText) -> None:
@@ -214,8 +216,10 @@ def require_ours(path: Path) -> None:
         except apsw.ReadOnlyError:
             # Somebody died while making the file: its first change must be rolled back before it can be read.
             ours = _is_ours(path, apsw.SQLITE_OPEN_READWRITE)
+        except apsw.SQLError as error:
+            raise StoreCorrupt(f"{path} cannot be read as a database: {error}") from error
     if not ours:
-        raise NotOurs(f"{path} is a database of another program; name another file.")
+        raise NotOurs(f"{path} is a database of another program, or its head is damaged; name another file.")
 
 
 def _is_ours(path: Path, flags: int) -> bool:

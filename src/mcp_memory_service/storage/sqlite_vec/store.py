@@ -1,13 +1,24 @@
 """The storage port over one SQLite file."""
 
 import asyncio
+import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import apsw
 
-from ...errors import EmbeddingMismatch, InvalidVector, SchemaTooNew, StoreRefused
+from ...errors import (
+    EmbeddingMismatch,
+    InvalidVector,
+    MemoryServiceError,
+    SchemaTooNew,
+    StorageFull,
+    StorageUnavailable,
+    StoreRefused,
+)
 from ...models import (
     Candidate,
     EmbeddedMemory,
@@ -38,6 +49,11 @@ from .threads import ConnectionThreads, writer_turns
 
 T = TypeVar("T")
 
+logger = logging.getLogger(__name__)
+
+ERASING_PAUSE_SECONDS = 5.0
+"""While a reader keeps an erasure from being finished, writes try it no more often than this."""
+
 
 class SqliteVecStorage:
     """Open with `await SqliteVecStorage.open(...)`; any number of processes may have the file open at once."""
@@ -46,6 +62,7 @@ class SqliteVecStorage:
         self._threads = threads
         self._model_id = model_id
         self._analyze = analyze
+        self._try_erasing_after = 0.0
 
     @classmethod
     async def open(
@@ -59,17 +76,27 @@ class SqliteVecStorage:
     ) -> "SqliteVecStorage":
         """Create or migrate the file, check that its vectors are of this model, and connect to it."""
         require_safe_sqlite()
-        if not on_any_filesystem:
-            require_local(path)
-        threads = await asyncio.to_thread(_prepared, path, model_id, dimension, analyze)
-        return cls(threads, model_id, analyze)
+
+        def prepared() -> ConnectionThreads:
+            if not on_any_filesystem:
+                require_local(path)
+            return _prepared(path, model_id, dimension, analyze)
+
+        return cls(await asyncio.to_thread(prepared), model_id, analyze)
 
     @classmethod
     async def open_existing(
         cls, path: Path, analyze: TextAnalyzer, *, on_any_filesystem: bool = False
     ) -> "SqliteVecStorage":
         """The store in this file with the model it was made with; StoreRefused if there is none."""
-        model_id, dimension = await asyncio.to_thread(_pinned_in, path)
+        require_safe_sqlite()
+
+        def pinned() -> tuple[str, int | None]:
+            if not on_any_filesystem:
+                require_local(path)
+            return _pinned_in(path)
+
+        model_id, dimension = await asyncio.to_thread(pinned)
         return await cls.open(path, model_id, dimension, analyze, on_any_filesystem=on_any_filesystem)
 
     async def store(self, item: EmbeddedMemory) -> StoreOutcome:
@@ -150,8 +177,14 @@ class SqliteVecStorage:
             return sum(writes.delete_memory(connection, namespace, content_hash) for content_hash in content_hashes)
 
         deleted = await self._write(delete_all)
-        await self._threads.outside_transaction(erasure.rewrite)
-        return Purged(deleted, erased=await self._threads.outside_transaction(erasure.finish))
+        try:
+            await self._threads.outside_transaction(lambda connection: erasure.rewrite(connection, self._threads.path))
+            erased = await self._finish_erasing(erasure.READERS_WAIT_MILLISECONDS)
+        except (StorageFull, StorageUnavailable) as error:
+            # Deleted they are, and what is left to do is noted in the store.
+            logger.warning("Deleted memories could not be erased yet: %s", error.message)
+            erased = False
+        return Purged(deleted, erased)
 
     async def stats(self, namespace: str) -> StoreStats:
         return await self._threads.read(lambda connection: reads.store_stats(connection, namespace))
@@ -181,7 +214,6 @@ class SqliteVecStorage:
         return await self._threads.read(lambda connection: reads.get_embedded(connection, namespace, content_hashes))
 
     async def check_search(self) -> None:
-        self._threads.require_same_file()
         await self._threads.read(reads.touch_everything)
 
     async def check_write(self) -> None:
@@ -196,14 +228,23 @@ class SqliteVecStorage:
             return work(connection), erasure.only_log_is_left(connection)
 
         done, may_finish_erasing = await self._threads.write(checked)
-        if may_finish_erasing:
-            await self._threads.outside_transaction(erasure.finish)
+        if may_finish_erasing and time.monotonic() >= self._try_erasing_after:
+            self._try_erasing_after = time.monotonic() + ERASING_PAUSE_SECONDS
+            with suppress(MemoryServiceError):  # this write is done; another one will try again
+                await self._finish_erasing(wait_milliseconds=0)
         return done
+
+    async def _finish_erasing(self, wait_milliseconds: int) -> bool:
+        return await self._threads.outside_transaction(lambda connection: erasure.finish(connection, wait_milliseconds))
 
     def _require_unchanged(self, connection: apsw.Connection) -> int | None:
         """While we run, another process may upgrade the file or restore a backup into it. Returns the dimension."""
-        if schema_version(connection) != len(MIGRATIONS):
-            raise SchemaTooNew("The store was upgraded by a newer version of this program: restart with that version.")
+        version = schema_version(connection)
+        if version != len(MIGRATIONS):
+            raise SchemaTooNew(
+                f"The store was brought to schema version {version} by another version of this program while this one"
+                f" ran, which knows {len(MIGRATIONS)}: restart it with that version."
+            )
         model_id, dimension = pinned_embedding(connection)
         if model_id != self._model_id:
             raise EmbeddingMismatch(

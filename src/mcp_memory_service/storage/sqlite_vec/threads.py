@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -76,7 +77,8 @@ class ConnectionThreads:
     """Writes queue in order, in this process and among all; readers never wait for them."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
+        self._identity = _identity(path)
         self._writer_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="memory-writer")
         self._reader_threads = ThreadPoolExecutor(max_workers=READER_THREADS, thread_name_prefix="memory-reader")
         self._writer = Handle(path, read_only=False)
@@ -84,24 +86,28 @@ class ConnectionThreads:
         for _ in range(READER_THREADS):
             self._idle_readers.put(Handle(path, read_only=True))
         self._turns = writer_turns(path)
-        self._identity = _identity(path)
+        self.require_same_file()  # nobody replaced it while we opened it
         self._last_write_failed = False
         self._closed = False
 
     async def write(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run `work` in a transaction of its own; when this returns, its changes are on disk."""
-        return await self._run(self._writer_thread, lambda: self._transact(work, "COMMIT"))
+        asked = time.monotonic()
+        return await self._run(self._writer_thread, lambda: self._transact(work, "COMMIT", asked))
 
     async def try_write(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run `work` and take it back, to see whether a write would succeed. After one that failed for the disk only
         a true one can tell: then the changes stay."""
-        return await self._run(self._writer_thread, lambda: self._tried(work))
+        asked = time.monotonic()
+        return await self._run(self._writer_thread, lambda: self._tried(work, asked))
 
     async def outside_transaction(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run `work` as a writer in its turn, with no transaction around it."""
 
+        asked = time.monotonic()
+
         def in_turn() -> T:
-            with translated_errors(), self._turn(), self._writer.lent() as connection:
+            with translated_errors(), self._turn(asked), self._writer.lent() as connection:
                 return work(connection)
 
         return await self._run(self._writer_thread, in_turn)
@@ -110,6 +116,7 @@ class ConnectionThreads:
         """Run `work` on one snapshot of the store."""
 
         def snapshot() -> T:
+            self.require_same_file()
             reader = self._idle_readers.get()
             try:
                 with translated_errors(), reader.transaction("BEGIN", "ROLLBACK") as connection:
@@ -120,13 +127,14 @@ class ConnectionThreads:
         return await self._run(self._reader_threads, snapshot)
 
     def require_same_file(self) -> None:
-        """A file that was deleted or replaced would take writes and lose them at the next start."""
-        if _identity(self._path) != self._identity:
-            raise StorageUnavailable(f"{self._path} was moved, deleted or replaced; restart the service.")
+        """A file that was deleted or replaced would take writes and lose them at the next start, and answer with what
+        it had."""
+        if _identity(self.path) != self._identity:
+            raise StorageUnavailable(f"{self.path} was moved, deleted or replaced; restart the service.")
 
-    def _transact(self, work: Callable[[apsw.Connection], T], end: Literal["COMMIT", "ROLLBACK"]) -> T:
+    def _transact(self, work: Callable[[apsw.Connection], T], end: Literal["COMMIT", "ROLLBACK"], asked: float) -> T:
         try:
-            with translated_errors(), self._turn(), self._writer.transaction("BEGIN IMMEDIATE", end) as connection:
+            with translated_errors(), self._turn(asked), self._writer.transaction("BEGIN IMMEDIATE", end) as connection:
                 done = work(connection)
         except (StorageFull, StorageUnavailable):
             self._last_write_failed = True
@@ -134,17 +142,18 @@ class ConnectionThreads:
         self._last_write_failed = False
         return done
 
-    def _tried(self, work: Callable[[apsw.Connection], T]) -> T:
+    def _tried(self, work: Callable[[apsw.Connection], T], asked: float) -> T:
         with translated_errors():
-            if shutil.disk_usage(self._path.parent).free < LEAST_FREE_BYTES:
+            if shutil.disk_usage(self.path.parent).free < LEAST_FREE_BYTES:
                 raise StorageFull("The disk is full.")
-        return self._transact(work, "COMMIT" if self._last_write_failed else "ROLLBACK")
+        return self._transact(work, "COMMIT" if self._last_write_failed else "ROLLBACK", asked)
 
     @contextmanager
-    def _turn(self) -> Generator[None, None, None]:
+    def _turn(self, asked: float) -> Generator[None, None, None]:
+        """`asked` is when the write was asked for: it may have waited for others of this process."""
         if not self._writer.writable:
-            raise StorageReadOnly(f"{self._path} can be read but not written.")
-        with self._turns.turn():
+            raise StorageReadOnly(f"{self.path} can be read but not written.")
+        with self._turns.turn(time.monotonic() - asked):
             self.require_same_file()  # in our turn: nobody replaces the file now
             yield
 
@@ -170,8 +179,7 @@ class ConnectionThreads:
 
 def writer_turns(path: Path) -> WriterTurns:
     """By whatever name the file is opened, its writers meet in one queue."""
-    path = path.resolve()
-    return WriterTurns(path, connections.BUSY_TIMEOUT_MILLISECONDS / 1000)
+    return WriterTurns(connections.real_path(path), connections.BUSY_TIMEOUT_MILLISECONDS / 1000)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

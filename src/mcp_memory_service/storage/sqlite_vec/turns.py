@@ -13,12 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...errors import StorageUnavailable
+from .connection import give_to_owner_of
 
 try:
     import fcntl
 except ModuleNotFoundError:  # Windows: writers wait by SQLite's lock alone
     fcntl = None
 
+LEAST_WAIT_SECONDS = 1.0
 DOOR_SUFFIX = "-next"
 TURN_SUFFIX = "-turn"
 
@@ -27,20 +29,22 @@ class WriterTurns:
     """The turns of the writers of one file."""
 
     def __init__(self, path: Path, timeout_seconds: float) -> None:
+        self._path = path
         self._door = path.with_name(path.name + DOOR_SUFFIX)
         self._turn = path.with_name(path.name + TURN_SUFFIX)
         self._timeout_seconds = timeout_seconds
         self._left_behind: _Waiting | None = None
 
     @contextmanager
-    def turn(self) -> Generator[None, None, None]:
-        """Hold the turn inside the block; StorageUnavailable if it does not come in time."""
+    def turn(self, waited_seconds: float = 0.0) -> Generator[None, None, None]:
+        """Hold the turn inside the block; StorageUnavailable if it does not come in time. Who has waited elsewhere
+        already does not wait as long again."""
         if fcntl is None:
             yield
             return
         waiting = self._waiting()
         try:
-            waiting.require(self._timeout_seconds)
+            waiting.require(max(self._timeout_seconds - waited_seconds, min(self._timeout_seconds, LEAST_WAIT_SECONDS)))
         except StorageUnavailable:
             self._left_behind = waiting
             raise
@@ -54,23 +58,28 @@ class WriterTurns:
         left_behind, self._left_behind = self._left_behind, None
         if left_behind is not None and left_behind.taken_up_again():
             return left_behind
-        waiting = _Waiting(self._door, self._turn)
-        if not waiting.at_once():
-            # A lock cannot be waited for with a time limit, so another thread waits.
-            threading.Thread(target=waiting.wait, name="memory-turn", daemon=True).start()
+        door = _opened(self._door, self._path)
+        try:
+            waiting = _Waiting(door, _opened(self._turn, self._path))
+        except OSError:
+            os.close(door)
+            raise
+        try:
+            if not waiting.at_once():
+                # A lock cannot be waited for with a time limit, so another thread waits.
+                threading.Thread(target=waiting.wait, name="memory-turn", daemon=True).start()
+        except BaseException:
+            waiting.leave_queue()
+            raise
         return waiting
 
 
 class _Waiting:
     """One writer on its way to its turn. Every one has open files of its own: closing them lets go of the locks."""
 
-    def __init__(self, door: Path, turn: Path) -> None:
-        self._door: int | None = _opened(door)
-        try:
-            self._turn = _opened(turn)
-        except OSError:
-            os.close(self._door)
-            raise
+    def __init__(self, door: int, turn: int) -> None:
+        self._door: int | None = door
+        self._turn = turn
         self._state = threading.Condition()
         self._has_turn = False
         self._given_up = False
@@ -126,11 +135,17 @@ class _Waiting:
     def leave(self) -> None:
         os.close(self._turn)
 
+    def leave_queue(self) -> None:
+        self._leave_door()
+        self.leave()
+
     def _leave_door(self) -> None:
         if self._door is not None:
             os.close(self._door)
             self._door = None
 
 
-def _opened(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def _opened(lock: Path, store: Path) -> int:
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    give_to_owner_of(store, handle)
+    return handle

@@ -42,10 +42,13 @@ def patch_memory(
 
 
 def delete_memory(connection: apsw.Connection, namespace: str, content_hash: str) -> bool:
-    found = find_memory(connection, namespace, content_hash)
-    if found is None:
+    """Reads nothing of it: what cannot be read can still be deleted."""
+    row = connection.execute(
+        "SELECT id FROM memories WHERE namespace = ? AND content_hash = ?", (namespace, content_hash)
+    ).fetchone()
+    if row is None:
         return False
-    memory_id, _ = found
+    (memory_id,) = row
     connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
     connection.execute("DELETE FROM vectors WHERE memory_id = ?", (memory_id,))
     connection.execute("DELETE FROM memory_words WHERE memory_id = ?", (memory_id,))
