@@ -142,14 +142,8 @@ class Run:
         found = await contents(watching)
         self._judge(backup, found)
         self.figures.handles_used += 1
-        newest = max((stored for stored, _ in found.values()), key=lambda stored: _number(stored.content))
-        words = query_terms(" ".join(newest.content.split()[:6]))
-        hits = [await watching.search_by_text(words, 50, EVERYTHING)]
-        hits.append(await watching.retrieve(WordEmbedder.vector(newest.content), 50, EVERYTHING))
-        hits.append(await watching.search_by_tag({newest.tags[1]: 1.0}, 1_000, EVERYTHING))
-        seen = all(newest.content_hash in {hit.content_hash for hit in each} for each in hits)
         tags = {tag.tag for tag in await watching.get_all_tags("default")}
-        self.figures.not_seen += not seen or "scribble" in tags
+        self.figures.not_seen += "scribble" in tags or not await _finds_newest(watching, found)
         self.figures.counts_that_differ += len(tags) != backup.manifest.tags
 
     def _judge(self, backup: Backup, found: Contents) -> None:
@@ -168,14 +162,16 @@ class Run:
         counts = (manifest.memories, manifest.vectors, manifest.tags)
         self.figures.counts_that_differ += counts != (len(found), len(found), len(tags))
 
-    async def compare_at_rest(self) -> None:
-        """With nobody writing, what comes back is the whole store, down to every row."""
+    def stop_writers(self) -> None:
         for writer in self._writers:
             if not writer.end(signal.SIGTERM):
                 self._note("a writer did not end as it should")
             account = read_journal(writer.journal)
             self.figures.acknowledged_writes += len(account.acknowledged)
-            self.figures.errors |= Counter(self.figures.errors) + account.errors
+            self.figures.errors = dict(Counter(self.figures.errors) + account.errors)
+
+    async def compare_at_rest(self) -> None:
+        """With nobody writing, what comes back is the whole store, down to every row."""
         source, target = await open_file(self._source), self._target.with_name("last.db")
         there = await contents(source)
         some_hash = min(content_hash for _, content_hash in there)
@@ -204,8 +200,19 @@ def _backup_file(folder: Path, number: int) -> Path:
     return folder / f"{number}.backup"
 
 
-def _number(content: str) -> int:
-    return int(content.split()[1])
+async def _finds_newest(store: SqliteVecStorage, found: Contents) -> bool:
+    """By its words, by its meaning and by its tag."""
+    numbered = [stored for stored, _ in found.values() if stored.content != SCRIBBLE]
+    if not numbered:
+        return False
+    newest = max(numbered, key=lambda stored: int(stored.content.split()[1]))
+    words = query_terms(" ".join(newest.content.split()[:6]))
+    hits = (
+        await store.search_by_text(words, 50, EVERYTHING),
+        await store.retrieve(WordEmbedder.vector(newest.content), 50, EVERYTHING),
+        await store.search_by_tag({newest.tags[1]: 1.0}, 1_000, EVERYTHING),
+    )
+    return all(newest.content_hash in {hit.content_hash for hit in each} for each in hits)
 
 
 @cache
@@ -234,7 +241,10 @@ def _rows(path: Path) -> dict[str, list[Any]]:
 
 async def _strained(folder: Path, backups: int, head_start: int) -> Figures:
     run = Run(folder)
-    await run.strain(backups, head_start)
+    try:
+        await run.strain(backups, head_start)
+    finally:
+        run.stop_writers()
     await run.compare_at_rest()
     return run.figures
 
