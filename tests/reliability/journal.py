@@ -83,7 +83,16 @@ def read_journal(path: Path) -> Account:
 
 def done_so_far(path: Path) -> int:
     """How often a process has heard a yes by now."""
-    begin = f'["{DONE}"'.encode()
+    return _count(path, DONE)
+
+
+def begun_so_far(path: Path) -> int:
+    """How often a process has asked for something by now."""
+    return _count(path, INTENT)
+
+
+def _count(path: Path, event: str) -> int:
+    begin = f'["{event}"'.encode()
     return sum(line.startswith(begin) for line in _lines(path))
 
 

@@ -15,12 +15,10 @@ from dataclasses import asdict, dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
-
-from .journal import Journal, done_so_far, read_journal
+from .journal import done_so_far, read_journal
 from .journal_check import Verdict, judge
 from .migration_kills import MigrationFigures, run_migration_kills
-from .worker import start, work_on, write_one
+from .worker import start, work_on, write_until_told_to_stop
 from .workload import Mix
 
 WRITERS = 3
@@ -53,17 +51,9 @@ class Figures:
         return self.verdict.clean and self.migrations.clean and not failed
 
 
-def write_until_told_to_stop(path: Path, journal: Path, number: int, seed: int) -> None:
+def write(path: Path, journal: Path, number: int, seed: int) -> None:
     mix = Mix(number, random.Random(seed * 100_000 + number))
-
-    async def work(store: SqliteVecStorage, journal: Journal) -> None:
-        # A signal and no shared lock: a process may be killed while it holds one.
-        stop = asyncio.Event()
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-        while not stop.is_set():
-            await write_one(store, journal, mix)
-
-    work_on(path, journal, work)
+    work_on(path, journal, lambda store, journal: write_until_told_to_stop(store, journal, mix))
 
 
 @dataclass
@@ -114,7 +104,7 @@ class Siege:
     def _add_writer(self) -> None:
         number = len(self._journals)
         journal = self._folder / f"writer{number}.journal"
-        process = start(write_until_told_to_stop, self._path, journal, number, self._seed)
+        process = start(write, self._path, journal, number, self._seed)
         self._writers.append(Writer(process, journal))
         self._journals.append(journal)
 

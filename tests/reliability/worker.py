@@ -3,12 +3,13 @@
 import asyncio
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Awaitable, Callable
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from tests.fakes import WordEmbedder
 
@@ -17,7 +18,7 @@ from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 from .journal import Journal
-from .workload import Mix, Operation, carry_out
+from .workload import Operation, carry_out
 
 Work: TypeAlias = Callable[[SqliteVecStorage, Journal], Awaitable[None]]
 
@@ -26,6 +27,14 @@ _ROOT = Path(__file__).parents[2]
 # inherit its threads' locks and its open database.
 CONTEXT = multiprocessing.get_context("forkserver")
 _PRELOADED = ["pytest", "tests.reliability.worker"]
+
+
+class Plan(Protocol):
+    """What a writer does, one operation after the other."""
+
+    def next(self) -> Operation: ...
+
+    def acknowledged(self, operation: Operation) -> None: ...
 
 
 def start(target: Callable[..., None], *arguments: object) -> BaseProcess:
@@ -71,9 +80,9 @@ def work_on(path: Path, journal_path: Path, work: Work) -> None:
     journal.close()
 
 
-async def write_one(store: SqliteVecStorage, journal: Journal, mix: Mix) -> Operation | None:
+async def write_one(store: SqliteVecStorage, journal: Journal, plan: Plan) -> Operation | None:
     """Carry out the next operation and tell of it; None if the store refused it."""
-    operation = mix.next()
+    operation = plan.next()
     journal.intent(operation)
     began = time.perf_counter()
     try:
@@ -82,5 +91,13 @@ async def write_one(store: SqliteVecStorage, journal: Journal, mix: Mix) -> Oper
         journal.error(type(error).__name__, str(error))
         return None
     journal.done(time.perf_counter() - began)
-    mix.acknowledged(operation)
+    plan.acknowledged(operation)
     return operation
+
+
+async def write_until_told_to_stop(store: SqliteVecStorage, journal: Journal, plan: Plan) -> None:
+    # A signal and no shared lock: a process may be killed while it holds one.
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    while not stop.is_set():
+        await write_one(store, journal, plan)
