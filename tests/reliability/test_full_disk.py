@@ -40,4 +40,4 @@ async def test_a_copy_that_does_not_fit_on_the_disk_changes_nothing(disk: SmallD
 async def test_a_purge_that_is_refused_for_a_full_disk_has_deleted_nothing(disk: SmallDisk):
     figures = await erase_on_full_disk(disk, STEPS[::8])
     assert figures.clean, figures
-    assert min(figures.purges_refused, figures.writes_refused, figures.passed) > 2
+    assert min(figures.purges_refused, figures.writes_refused, figures.passed) > 1

@@ -91,7 +91,7 @@ class MemoryService:
         policy = policy or RankingPolicy()
         self._retrieval = Retrieval(storage, signals, policy, now, monotonic_seconds)
         self._explainer = Explainer(storage, self._retrieval)
-        self._health = SharedCheck(self._checked_health, monotonic_seconds)
+        self._health = SharedCheck(self._checked_health)
 
     async def store_memory(self, draft: MemoryDraft) -> StoreOutcome:
         """Remember a text; the same text again unites tags and metadata with what is there."""
@@ -259,8 +259,7 @@ class MemoryService:
         return await self._storage.stats(self._namespace)
 
     async def health(self) -> Health:
-        """Whether storing and searching would work. Who asks while it is being found out, or a moment later, gets the
-        same answer: it takes the turn of a writer."""
+        """Whether storing and searching would work. Who asks while it is being found out gets the same answer."""
         return await self._health()
 
     async def _checked_health(self) -> Health:
