@@ -51,7 +51,17 @@ eval: $(VENV)/.dev-ready  ## measure quality: our own corpus, and sets named by 
 	$(BIN)/python tests/eval/sweep_alpha.py
 	$(if $(EVAL_ARGS),$(BIN)/mcp-memory eval run $(EVAL_ARGS))
 
-reliability: $(VENV)/.dev-ready  ## faults and kills between service and Qdrant, interrupted copies: is anything lost?
+reliability: $(VENV)/.dev-ready  ## half an hour of power cuts, kills, full disks, many processes: is anything lost?
+	$(BIN)/python -m tests.reliability.processes
+	$(BIN)/python -m tests.reliability.first_opens
+	$(BIN)/python -m tests.reliability.kills
+	$(BIN)/python -m tests.reliability.power_cuts --seeds 10000 --processes 2
+	$(BIN)/python -m tests.reliability.power_cuts --seeds 200 --synchronous off --expect-failure
+	$(BIN)/python -m tests.reliability.io_faults
+	$(BIN)/python -m tests.reliability.full_disk
+	$(BIN)/python -m tests.reliability.backups_under_load
+	$(BIN)/python -m tests.reliability.erased_bytes
+	$(BIN)/python -m tests.reliability.state_machine
 	$(BIN)/python -m tests.reliability.qdrant_faults --seconds 60
 	$(BIN)/python -m tests.reliability.qdrant_migration --memories 20000
 

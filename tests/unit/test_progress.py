@@ -15,7 +15,7 @@ class Terminal(io.StringIO):
 
 
 def told(stream: io.StringIO, seconds_each: float, monkeypatch: pytest.MonkeyPatch) -> str:
-    clock = iter([seconds_each * number for number in range(100)])
+    clock = iter([1000 + seconds_each * number for number in range(100)])
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     progress = ProgressLine()
