@@ -75,28 +75,17 @@ class SqliteVecStorage:
         on_any_filesystem: bool = False,
     ) -> "SqliteVecStorage":
         """Create or migrate the file, check that its vectors are of this model, and connect to it."""
-        require_safe_sqlite()
-
-        def prepared() -> ConnectionThreads:
-            if not on_any_filesystem:
-                require_local(path)
-            return _prepared(path, model_id, dimension, analyze)
-
-        return cls(await asyncio.to_thread(prepared), model_id, analyze)
+        await asyncio.to_thread(_require_trustworthy, path, on_any_filesystem)
+        threads = await asyncio.to_thread(_prepared, path, model_id, dimension, analyze)
+        return cls(threads, model_id, analyze)
 
     @classmethod
     async def open_existing(
         cls, path: Path, analyze: TextAnalyzer, *, on_any_filesystem: bool = False
     ) -> "SqliteVecStorage":
         """The store in this file with the model it was made with; StoreRefused if there is none."""
-        require_safe_sqlite()
-
-        def pinned() -> tuple[str, int | None]:
-            if not on_any_filesystem:
-                require_local(path)
-            return _pinned_in(path)
-
-        model_id, dimension = await asyncio.to_thread(pinned)
+        await asyncio.to_thread(_require_trustworthy, path, on_any_filesystem)
+        model_id, dimension = await asyncio.to_thread(_pinned_in, path)
         return await cls.open(path, model_id, dimension, analyze, on_any_filesystem=on_any_filesystem)
 
     async def store(self, item: EmbeddedMemory) -> StoreOutcome:
@@ -267,6 +256,12 @@ class SqliteVecStorage:
                 vectors = [checked_vector(vector, dimension) for vector in vectors]
             checked.append(vectors)
         return checked
+
+
+def _require_trustworthy(path: Path, on_any_filesystem: bool) -> None:
+    require_safe_sqlite()
+    if not on_any_filesystem:
+        require_local(path)
 
 
 def _pinned_in(path: Path) -> tuple[str, int | None]:

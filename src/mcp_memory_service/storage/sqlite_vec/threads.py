@@ -103,7 +103,6 @@ class ConnectionThreads:
 
     async def outside_transaction(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run `work` as a writer in its turn, with no transaction around it."""
-
         asked = time.monotonic()
 
         def in_turn() -> T:
