@@ -61,7 +61,8 @@ reliability: $(VENV)/.dev-ready  ## half an hour of power cuts, kills, full disk
 	$(BIN)/python -m tests.reliability.full_disk
 	$(BIN)/python -m tests.reliability.backups_under_load
 	$(BIN)/python -m tests.reliability.erased_bytes
-	$(BIN)/python -m tests.reliability.state_machine
+	$(BIN)/python -m tests.reliability.state_machine --examples 500 --steps 50 --backends sqlite_vec
+	$(BIN)/python -m tests.reliability.state_machine --examples 60 --steps 40 --backends qdrant qdrant_grpc
 	$(BIN)/python -m tests.reliability.qdrant_faults --seconds 60
 	$(BIN)/python -m tests.reliability.qdrant_migration --memories 20000
 
