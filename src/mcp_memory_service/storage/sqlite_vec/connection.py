@@ -111,7 +111,7 @@ def translated_errors() -> Generator[None, None, None]:
         raise StorageUnavailable("The store is locked by another process; try again.") from error
     except (apsw.FullError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError, apsw.NoMemError, OSError) as error:
         if _disk_is_full(error):
-            raise StorageFull("The disk is full: nothing was written.") from error
+            raise StorageFull("The disk is full.") from error
         raise StorageUnavailable(f"The store cannot be read or written: {error}") from error
 
 
