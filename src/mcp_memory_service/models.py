@@ -58,8 +58,8 @@ class MemoryDraft:
 class Purged:
     """What came of a purge."""
 
-    deleted: int
-    """How many of the memories were still there."""
+    not_found: tuple[str, ...]
+    """Those that were not there, or not any more."""
     erased: bool
     """Whether their bytes are gone from the store's files; if not, something else still has to let go of them."""
 

@@ -235,6 +235,24 @@ async def test_health_recovers_and_sees_a_store_that_is_down(storage: SqliteVecS
     assert (await MemoryService(storage, WordEmbedder()).health()).ready
 
 
+async def test_health_asks_an_embedder_again_that_was_silent_for_a_while(storage: SqliteVecStorage):
+    class FailingLater(WordEmbedder):
+        down = False
+
+        async def warm_up(self) -> None:
+            if self.down:
+                raise EmbedderUnavailable("The embedding server is down.")
+
+    embedder, now = FailingLater(), [0.0]
+    service = MemoryService(storage, embedder, monotonic_seconds=lambda: now[0])
+    assert (await service.health()).ready
+    embedder.down = True
+    now[0] += 5
+    assert (await service.health()).ready, "it answered a moment ago"
+    now[0] += 6
+    assert set((await service.health()).problems) == {"embedder_unavailable"}
+
+
 async def test_a_batch_with_one_bad_memory_stores_none(service: MemoryService):
     with pytest.raises(InvalidInput, match="content is empty"):
         await service.store_batch([MemoryDraft("good"), MemoryDraft(" ")])

@@ -15,12 +15,12 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 from tests.integration.conftest import Finished, rest_client, server_process
-from tests.reliability.oracle import problems_of
+from tests.reliability.oracle import problems_of, unseen
 
 from mcp_memory_service.errors import StorageReadOnly
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import content_hash
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep
 from mcp_memory_service.storage.sqlite_vec.connection import connect
 
 Cli = Callable[..., Finished]
@@ -74,6 +74,29 @@ def test_backup_and_restore(run_cli: Cli, tmp_path: Path):
     assert json.loads(run_cli("stats", "--json").out)["memories"] == 2
 
 
+def test_a_backup_is_no_store_and_doctor_verifies_it(run_cli: Cli, tmp_path: Path):
+    run_cli("store", "kept")
+    backup = tmp_path / "a.backup"
+    run_cli("backup", str(backup))
+    before = backup.read_bytes()
+    for command in (("list",), ("store", "x"), ("stats",)):
+        refused = run_cli(*command, "--sqlite-path", str(backup))
+        assert (refused.code, "is a backup" in refused.err) == (5, True)
+    sound = run_cli("doctor", "--sqlite-path", str(backup))
+    assert (sound.code, "1 memories" in sound.out, "Sound." in sound.out) == (0, True, True)
+    assert backup.read_bytes() == before
+    backup.write_bytes(before[:5000] + bytes([before[5000] ^ 1]) + before[5001:])
+    assert run_cli("doctor", "--sqlite-path", str(backup)).code == 8
+
+
+def test_a_restore_of_another_model_is_noted(run_cli: Cli, tmp_path: Path):
+    run_cli("store", "kept")
+    run_cli("backup", str(tmp_path / "a.backup"))
+    another = {"MCP_MEMORY_EMBEDDING_BACKEND": "http", "MCP_MEMORY_EMBEDDING_URL": "http://127.0.0.1:9"}
+    restored = run_cli("restore", str(tmp_path / "a.backup"), MCP_MEMORY_EMBEDDING_MODEL="another", **another)
+    assert (restored.code, "services refuse the store" in restored.err) == (0, True)
+
+
 def test_upkeep_of_qdrant_is_refused_with_advice(run_cli: Cli, tmp_path: Path):
     for command in (("doctor",), ("backup", str(tmp_path / "x")), ("restore", str(tmp_path / "x"))):
         refused = run_cli(*command, "--storage-backend", "qdrant")
@@ -85,11 +108,14 @@ def test_purge_by_command(run_cli: Cli, tmp_path: Path):
     run_cli("store", "stays")
     assert b"zebracanary" in (tmp_path / "cli.db").read_bytes()
     purged = run_cli("purge", content_hash("a zebracanary passes"), "--json")
-    assert (purged.code, json.loads(purged.out)) == (0, {"deleted": 1, "state": "erased"})
+    assert (purged.code, json.loads(purged.out)) == (0, {"not_found": [], "state": "erased"})
     assert all(b"zebracanary" not in file.read_bytes() for file in tmp_path.glob("cli.db*"))
-    assert run_cli("purge", content_hash("a zebracanary passes")).code == 0, "what is not there is no error"
+    again = run_cli("purge", content_hash("a zebracanary passes"))
+    assert (again.code, f"Not there: {content_hash('a zebracanary passes')}" in again.out) == (3, True)
     assert run_cli("purge").code == 0
-    assert run_cli("purge", "nonsense").code == 3
+    assert run_cli("purge", "nonsense").code == 2
+    assert run_cli("purge", "--sqlite-path", str(tmp_path / "none.db")).code == 5
+    assert not (tmp_path / "none.db").exists()
     assert json.loads(run_cli("stats", "--json").out)["memories"] == 1
 
 
@@ -99,18 +125,19 @@ def test_a_purge_that_a_reader_holds_up_is_pending_and_the_next_write_ends_it(re
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM memories").fetchall()
     purged = rest.post("/memories/purge", json={"content_hashes": [stored["content_hash"]]})
-    assert (purged.status_code, purged.json()) == (200, {"deleted": 1, "state": "pending"})
+    assert (purged.status_code, purged.json()) == (200, {"not_found": [], "state": "pending"})
     assert rest.get(f"/memories/{stored['content_hash']}").status_code == 404
     reader.execute("ROLLBACK")
     reader.close()
     rest.post("/memories", json={"content": "something else"})
     assert all(b"zebracanary" not in file.read_bytes() for file in tmp_path.glob("rest.db*"))
-    assert rest.post("/memories/purge", json={"content_hashes": []}).json() == {"deleted": 0, "state": "erased"}
+    assert rest.post("/memories/purge", json={"content_hashes": []}).json() == {"not_found": [], "state": "erased"}
 
 
 @pytest.mark.parametrize("hashes", [["nonsense"], ["0" * 63 + "G"]])
 def test_a_purge_of_what_is_no_hash_is_refused(rest: TestClient, hashes: list[str]):
-    assert rest.post("/memories/purge", json={"content_hashes": hashes}).status_code == 404
+    answer = rest.post("/memories/purge", json={"content_hashes": hashes})
+    assert (answer.status_code, answer.json()["code"]) == (422, "content_hash_invalid")
 
 
 def test_ready_tells_of_a_store_that_was_moved_away(rest: TestClient, tmp_path: Path):
@@ -151,6 +178,7 @@ def _use_as_nobody(path: Path, told: "multiprocessing.Queue[str]") -> None:
         store = await SqliteVecStorage.open_existing(path, indexed_text)
         told.put(str(await store.count_all_memories("default")))
         await store.check_search()
+        told.put(str(StoreUpkeep(path, indexed_text, unseen).inspect().findings))
         for write in (store.check_write(), store.delete("default", content_hash("kept"))):
             try:
                 await write
@@ -172,7 +200,7 @@ def test_a_read_only_file_is_read_and_says_that_it_cannot_be_written(run_cli: Cl
         told: multiprocessing.Queue[str] = context.Queue()
         process = context.Process(target=_use_as_nobody, args=(path, told))
         process.start()
-        assert [told.get(timeout=60) for _ in range(3)] == ["1", "storage_read_only", "storage_read_only"]
+        assert [told.get(timeout=60) for _ in range(4)] == ["1", "()", "storage_read_only", "storage_read_only"]
         process.join(20)
         assert process.exitcode == 0
 

@@ -137,7 +137,7 @@ async def test_a_link_to_a_store_stays_a_link(path: Path, backup: Path, tmp_path
     link = tmp_path / "links" / "memories.db"
     link.parent.mkdir()
     link.symlink_to(path)
-    path.write_bytes(b"damaged" * 5_000)
+    path.write_bytes(b"damaged\0" * 5_000)
     restored = care_for(link).restore(backup)
     assert link.is_symlink()
     assert problems_of(path) == []
@@ -279,11 +279,24 @@ def test_a_backup_of_a_newer_version_is_refused(backup: Path, tmp_path: Path, mo
     assert not (tmp_path / "new.db").exists()
 
 
+async def test_text_is_not_restored_over_and_an_open_file_is_closed_to_others(backup: Path, tmp_path: Path):
+    text = tmp_path / "thesis.txt"
+    text.write_text("years of work " * 100)
+    with pytest.raises(NotOurs, match="no memory store"):
+        care_for(text).restore(backup)
+    assert text.read_text().startswith("years of work")
+    empty = tmp_path / "empty.db"
+    empty.touch(mode=0o644)
+    care_for(empty).restore(backup)
+    assert empty.stat().st_mode & 0o077 == 0
+
+
 async def test_a_handle_of_another_model_refuses_what_was_restored_under_it(backup: Path, tmp_path: Path):
     target = tmp_path / "other.db"
     other = await SqliteVecStorage.open(target, "another-model", 64, indexed_text)
     care_for(target).restore(backup)
-    with pytest.raises(StoreRefused, match="restart"):
-        await other.store(note("wrong vectors"))
+    for use in (other.store(note("wrong vectors")), other.check_search(), other.check_write()):
+        with pytest.raises(StoreRefused, match="restart"):
+            await use
     await other.close()
     assert problems_of(target) == []

@@ -164,11 +164,10 @@ async def test_vectors_are_not_made_by_another_model(path: Path):
 LOST = {
     "text changed": ("content_changed", "UPDATE memories SET content = 'note X' WHERE id = 3"),
     "metadata is no object": ("metadata_malformed", "UPDATE memories SET metadata = '[1]' WHERE id = 3"),
-    "table gone": ("schema_incomplete", "DROP TABLE feedback"),
+    "table gone": ("table_missing", "DROP TABLE memory_tags"),
     "table changed": ("schema_changed", "ALTER TABLE memories ADD COLUMN colour TEXT"),
     "dimension unknown": ("model_unknown", "DELETE FROM store_info WHERE key = 'embedding_dimension'"),
     "version lost": ("schema_version_lost", "PRAGMA user_version = 0"),
-    "table of vectors gone": ("schema_incomplete", "DROP TABLE vectors"),
     "model unknown": ("model_unknown", "DELETE FROM store_info WHERE key = 'embedding_model'"),
 }
 
@@ -185,13 +184,56 @@ async def test_what_cannot_be_rebuilt_is_found_and_left_alone(path: Path, kind: 
     assert path.read_bytes() == before
 
 
-def test_an_overwritten_page_is_found(path: Path):
+def overwrite_root_of(path: Path, name: str) -> None:
+    raw = connect(path, read_only=True)
+    page = raw.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (name,)).get
+    raw.close()
     data = bytearray(path.read_bytes())
-    page = 8192
-    data[2 * page : 3 * page] = b"\x99" * page
+    data[(page - 1) * 8192 : page * 8192] = b"\x99" * 8192
     path.write_bytes(data)
-    found = upkeep(path).inspect()
-    assert "database_damaged" in {finding.code for finding in found.findings}
+
+
+DERIVED = [
+    "memories_by_time", "sqlite_autoindex_memories_1", "vectors", "vectors_by_memory", "memory_words",
+    "memory_text_data", "memory_text_idx", "tags", "memory_tags_by_tag", "feedback", "requests", "tunings",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DERIVED)
+async def test_damaged_pages_that_hold_nothing_but_derived_things_are_rebuilt(path: Path, name: str):
+    store = await SqliteVecStorage.open_existing(path, indexed_text)
+    overwrite_root_of(path, name)
+    assert not upkeep(path).inspect().sound
+    done = await upkeep(path).repair(MODEL, embed)
+    assert done.after.findings == ()
+    assert done.copy is not None
+    await _everything_is_there(path)
+    assert await store.count_all_memories("default") == 40, "who has it open goes on"
+    await store.close()
+
+
+@pytest.mark.parametrize("name", ["vectors", "memory_words", "requests", "feedback", "tags"])
+async def test_tables_that_are_gone_are_made_again_if_rows_have_it_all(path: Path, name: str):
+    damage(path, f"DROP TABLE {name}")
+    assert "table_missing" in codes(path)
+    assert (await upkeep(path).repair(MODEL, embed)).after.findings == ()
+    await _everything_is_there(path)
+
+
+@pytest.mark.parametrize("name", ["memories", "memory_tags", "store_info"])
+async def test_damaged_pages_of_the_rows_themselves_are_left_alone(path: Path, name: str):
+    overwrite_root_of(path, name)
+    before = path.read_bytes()
+    done = await upkeep(path).repair(MODEL, embed)
+    assert (done.copy, done.after.sound) == (None, False)
+    assert path.read_bytes() == before
+
+
+async def test_one_memory_that_is_lost_keeps_nothing_else_from_being_repaired(path: Path):
+    damage(path, "UPDATE memories SET content = 'x' WHERE id = 3", "UPDATE tags SET memories = 7 WHERE folded = 'note'")
+    done = await upkeep(path).repair(MODEL, embed)
+    assert [finding.code for finding in done.mended] == ["tag_counts_wrong"]
+    assert codes(path) == {"content_changed"}
 
 
 @pytest.mark.parametrize("size", [100, 8192, 20_000])

@@ -14,6 +14,7 @@ from mcp_memory_service.errors import (
     SchemaTooNew,
     StorageUnavailable,
     StoreCorrupt,
+    StoreRefused,
 )
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import EmbeddedMemory, Memory, MemoryFilter, RequestKey, content_hash
@@ -201,6 +202,21 @@ async def test_a_file_that_was_deleted_or_replaced_takes_no_more_writes(tmp_path
     path.write_text("")
     with pytest.raises(StorageUnavailable):
         await store.store(embedded("b"))
+    await store.close()
+
+
+async def test_a_log_whose_database_was_moved_away_is_not_thrown_away(tmp_path: Path):
+    path, moved = tmp_path / "memories.db", tmp_path / "moved.db"
+    store = await opened(path)
+    await store.store(embedded("only in the log"))
+    path.rename(moved)
+    with pytest.raises(StoreRefused, match=r"memories.db-wal.*gone"):
+        await opened(path)
+    assert not path.exists()
+    moved.rename(path)
+    again = await opened(path)
+    assert await again.count_all_memories("default") == 1
+    await again.close()
     await store.close()
 
 

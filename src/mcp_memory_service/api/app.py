@@ -15,6 +15,7 @@ from .metrics import Metrics, MetricsMiddleware
 from .problems import install_problem_handlers
 from .routes import memories, operations
 from .security import AccessRules, SecurityMiddleware
+from .stopping import StoppingMiddleware
 
 DESCRIPTION = """
 A memory backend for AI agents: store short texts, find the few that matter, see why.
@@ -43,6 +44,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.router.routes.append(Route("/mcp", endpoint=mcp, methods=["GET", "POST", "DELETE"]))
     install_problem_handlers(app)
     app.add_middleware(MetricsMiddleware, metrics=metrics)
+    app.add_middleware(StoppingMiddleware)
     if settings.allowed_origins:
         app.add_middleware(
             CORSMiddleware,

@@ -98,12 +98,12 @@ async def explain_memory(body: ExplainIn, service: Service) -> ExplainOut:
     return await body.explain_in(service)
 
 
-@memories.post("/memories/purge", responses=_problems(404, 507))
+@memories.post("/memories/purge", responses=_problems(507))
 async def purge_memories(body: PurgeIn, service: Service) -> PurgedOut:
     """Delete memories so that their bytes are gone from the files of the store, log included, and with them those of
     everything deleted before. The SQLite file is rewritten for it, so writes wait. `pending` if a reader still holds
-    the log (the next write finishes it), and always on Qdrant, which erases in its own time. Backups are not touched.
-    Memories that are not there are no error."""
+    the log (the next write finishes it) or there is no room to rewrite the file, and always on Qdrant, which erases in
+    its own time. Backups and other copies are not touched. Memories that are not there are named, and no error."""
     return await body.purge_from(service)
 
 

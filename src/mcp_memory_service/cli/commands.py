@@ -11,10 +11,10 @@ from pydantic import BaseModel, ValidationError
 
 from ..bootstrap import open_service
 from ..config import Settings, load_settings
-from ..errors import InvalidInput
+from ..errors import InvalidInput, StoreRefused
 from ..schemas import ExplainIn, FeedbackIn, ListIn, MemoryIn, PurgeIn, RetrieveIn, StatsOut, StoredOut
 from ..services import MemoryService
-from .exit_codes import INCOMPLETE
+from .exit_codes import INCOMPLETE, NOT_FOUND
 from .logs import log_to_stderr
 from .rendering import render_explanation, render_hits, render_memories, render_purged, render_stats
 
@@ -70,10 +70,14 @@ def delete_memory(content_hash: str, options: dict[str, Any], *, as_json: bool) 
 
 def purge_memories(content_hashes: tuple[str, ...], options: dict[str, Any], *, as_json: bool) -> None:
     settings = settings_from(options)
+    if settings.storage_backend == "sqlite_vec" and not settings.sqlite_path.exists():
+        raise StoreRefused(f"There is no store at {settings.store}.")
     out = _with_service(settings, _parsed(PurgeIn, {"content_hashes": list(content_hashes)}).purge_from)
-    _print(out, render_purged(out, len(content_hashes)), as_json=as_json)
+    _print(out, render_purged(out, len(set(content_hashes))), as_json=as_json)
     if out.state == "pending":
         sys.exit(INCOMPLETE)
+    if out.not_found:
+        sys.exit(NOT_FOUND)
 
 
 def record_feedback(query: str, content_hash: str, options: dict[str, Any]) -> None:

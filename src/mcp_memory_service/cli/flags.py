@@ -37,6 +37,11 @@ def json_flag(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, in the shape of the REST answer")(command)
 
 
+def plain_json_flag(command: F) -> F:
+    """For commands that REST has no like of."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON")(command)
+
+
 def paging_flags(command: F) -> F:
     for flag in (
         click.option(

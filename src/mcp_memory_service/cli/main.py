@@ -11,7 +11,7 @@ from .. import __version__
 from ..errors import MemoryServiceError, error_code
 from .eval_commands import evaluation
 from .exit_codes import INTERRUPTED, exit_code
-from .flags import filter_flags, json_flag, paging_flags, ranking_flags, storage_flags
+from .flags import filter_flags, json_flag, paging_flags, plain_json_flag, ranking_flags, storage_flags
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -167,8 +167,9 @@ def delete(content_hash: str, as_json: bool, **options: Any) -> None:
 def purge(content_hashes: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Delete memories so that their bytes are gone from the store's files, log included.
 
-    Says `erased` or `pending` (exit code 7: somebody still reads; without arguments it tries again). The whole file is
-    rewritten. Backups keep what they hold.
+    What was deleted earlier is erased as well. Says `erased` or `pending` (exit code 7: somebody still reads, or the
+    disk is full; without arguments it tries again). A memory that is not there is exit code 3. The whole file is
+    rewritten. Backups and other copies keep what they hold. `list` and `search` show the hash of each memory.
 
     \b
     Example:
@@ -213,13 +214,13 @@ def stats(as_json: bool, **options: Any) -> None:
 
 @cli.command()
 @click.option("--repair", is_flag=True, help="Rebuild what is wrong, after a copy of the file was made")
-@json_flag
+@plain_json_flag
 @storage_flags
 def doctor(repair: bool, as_json: bool, **options: Any) -> None:
     """Check every part of the SQLite file: pages, texts, vectors, tags, text index.
 
-    Exit code 0 if it is sound, 8 if something is wrong. Services may go on meanwhile; writes wait while the text index
-    is compared.
+    Exit code 0 if it is sound, 8 if something is wrong, 5 if there is no store. Services may go on meanwhile; writes
+    wait while the text index is compared. Of a backup (--sqlite-path FILE.backup) it verifies the checksum.
 
     \b
     Example:
@@ -233,12 +234,12 @@ def doctor(repair: bool, as_json: bool, **options: Any) -> None:
 
 @cli.command()
 @click.argument("target", type=click.Path(path_type=Path))
-@json_flag
+@plain_json_flag
 @storage_flags
 def backup(target: Path, as_json: bool, **options: Any) -> None:
-    """Copy the SQLite store to the new file TARGET, or into a folder, and verify the copy.
+    """Copy the SQLite store to the new file TARGET, or into the existing folder TARGET, and verify the copy.
 
-    Services go on meanwhile; the copy is of one moment.
+    Services go on meanwhile; the copy is of one moment. In a folder it gets a name with the time in it.
 
     \b
     Example:
@@ -252,7 +253,7 @@ def backup(target: Path, as_json: bool, **options: Any) -> None:
 
 @cli.command()
 @click.argument("source", metavar="BACKUP", type=click.Path(path_type=Path))
-@json_flag
+@plain_json_flag
 @storage_flags
 def restore(source: Path, as_json: bool, **options: Any) -> None:
     """Put what BACKUP holds in the place of what the SQLite store holds.

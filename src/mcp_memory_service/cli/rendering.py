@@ -59,7 +59,8 @@ def render_stats(stats: StatsOut) -> str:
 
 
 def render_purged(out: PurgedOut, asked: int) -> str:
-    deleted = f"Deleted {out.deleted} of {asked}. " if asked else ""
+    deleted = f"Deleted {asked - len(out.not_found)} of {asked}. " if asked else ""
+    deleted += "".join(f"Not there: {content_hash}. " for content_hash in out.not_found)
     if out.state == "erased":
         return f"{deleted}Erased: no byte of what was deleted is left in the files of the store."
     return (

@@ -13,7 +13,7 @@ from ..bootstrap import open_embedder, store_upkeep
 from ..config import Settings
 from ..embeddings.windows import embed_windows
 from ..errors import InvalidInput
-from ..storage.sqlite_vec import Finding, Repaired
+from ..storage.sqlite_vec import DATABASE_DAMAGED, ONE_MEMORY_ONLY, Finding, Repaired
 from .commands import settings_from
 from .exit_codes import PROBLEMS_FOUND
 from .progress import ProgressLine
@@ -46,6 +46,7 @@ def back_up(target: Path, options: dict[str, Any], *, as_json: bool) -> None:
 def restore_backup(source: Path, options: dict[str, Any], *, as_json: bool) -> None:
     settings = settings_from(options)
     restored = store_upkeep(settings, ProgressLine()).restore(_expanded(source))
+    _warn_of_another_model(settings, restored.manifest.embedding_model)
     if as_json:
         kept = str(restored.copy) if restored.copy else None
         click.echo(json.dumps({"store": settings.store, "copy": kept, **asdict(restored.manifest)}, indent=2))
@@ -57,6 +58,21 @@ def restore_backup(source: Path, options: dict[str, Any], *, as_json: bool) -> N
     )
     if restored.copy:
         click.echo(f"What it held before is in {restored.copy}.")
+
+
+def _warn_of_another_model(settings: Settings, model_id: str) -> None:
+    configured = asyncio.run(_configured_model(settings))
+    if model_id != configured:
+        click.echo(
+            f"Note: its vectors are of the model {model_id}, but {configured} is configured: services refuse the store"
+            " until the MCP_MEMORY_EMBEDDING_* variables name that model.",
+            err=True,
+        )
+
+
+async def _configured_model(settings: Settings) -> str:
+    async with open_embedder(settings) as embedder:
+        return embedder.model_id
 
 
 def _expanded(path: Path) -> Path:
@@ -85,6 +101,8 @@ def _as_json(settings: Settings, done: Repaired) -> dict[str, Any]:
 def _diagnosis(settings: Settings, done: Repaired, *, repair: bool) -> str:
     found = done.after
     lines = [f"{settings.store}: {found.memories:,} memories, {found.vectors:,} vectors, {found.tags:,} tags."]
+    if any(finding.code == DATABASE_DAMAGED for finding in found.findings):
+        lines = [f"{settings.store}: damaged, so its memories cannot be counted."]
     if done.copy:
         lines += [f"Repaired: {_described(finding)}" for finding in done.mended]
         lines.append(f"The file as it was is kept in {done.copy}.")
@@ -93,10 +111,12 @@ def _diagnosis(settings: Settings, done: Repaired, *, repair: bool) -> str:
     lines += [f"Wrong: {_described(finding)}" for finding in found.findings]
     if found.sound:
         lines.append("Sound.")
+    elif not repair and any(finding.rebuildable for finding in found.findings):
+        lines.append("mcp-memory doctor --repair rebuilds what can be rebuilt from the rows.")
+    if {finding.code for finding in found.findings} & ONE_MEMORY_ONLY:
+        lines.append("A memory that is not as it was stored can be deleted and stored again, or comes with a backup.")
     elif not all(finding.rebuildable for finding in found.findings):
-        lines.append("This cannot be rebuilt from the rows: restore a backup (mcp-memory restore).")
-    elif not repair:
-        lines.append("mcp-memory doctor --repair rebuilds it.")
+        lines.append("Something is lost that no row has: restore a backup (mcp-memory restore).")
     return "\n".join(lines)
 
 

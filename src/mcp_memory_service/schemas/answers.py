@@ -277,14 +277,14 @@ class TagsOut(BaseModel):
 class PurgedOut(BaseModel):
     """What came of a purge."""
 
-    deleted: int
-    """How many of the memories were still there."""
+    not_found: list[str]
+    """Those of the memories that were not there, or not any more."""
     state: Literal["erased", "pending"]
     """`erased`: the bytes are gone from the store's files. `pending`: they will go, but something still holds them."""
 
     @classmethod
     def of(cls, purged: Purged) -> "PurgedOut":
-        return cls(deleted=purged.deleted, state="erased" if purged.erased else "pending")
+        return cls(not_found=list(purged.not_found), state="erased" if purged.erased else "pending")
 
 
 class StatsOut(BaseModel):

@@ -82,7 +82,7 @@ class MemoryService:
         monotonic_seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         self._storage = storage
-        self._embedder = TrackedEmbedder(embedder)
+        self._embedder = TrackedEmbedder(embedder, monotonic_seconds)
         self._limits = limits or ServiceLimits()
         self._namespace = namespace
         self._now = now
@@ -236,9 +236,14 @@ class MemoryService:
                 field="content_hashes",
             )
         for each in content_hashes:
-            _require_hash(each)
+            if not checks.is_content_hash(each):
+                raise InvalidInput(
+                    "A content_hash has 64 digits from 0 to 9 and a to f.",
+                    reason="content_hash_invalid",
+                    field="content_hashes",
+                )
         try:
-            return await self._storage.purge(self._namespace, content_hashes)
+            return await self._storage.purge(self._namespace, list(dict.fromkeys(content_hashes)))
         finally:
             self._tags.forget()
 
@@ -263,10 +268,10 @@ class MemoryService:
         return await self._health()
 
     async def _checked_health(self) -> Health:
-        """Both are tried, and the embedder's last call tells of it. Without an embedder words and tags are still
+        """Both are tried, and so is the embedder unless it answered a moment ago. Without one, words and tags are still
         searched."""
         problems: dict[str, str] = {}
-        if self._embedder.problem:
+        if self._embedder.is_in_doubt:
             await self.warm_up()
         if self._embedder.problem:
             problems["embedder_unavailable"] = self._embedder.problem

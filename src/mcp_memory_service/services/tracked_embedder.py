@@ -1,7 +1,7 @@
 """An embedder that remembers how its last call went, so that health can be told without asking it again."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from ..embeddings.base import Embedder
@@ -11,12 +11,21 @@ from ..models import Vector
 T = TypeVar("T")
 
 WARM_UP_TIMEOUT_SECONDS = 10.0
+BELIEVED_SECONDS = 10.0
+"""So long after an answer it is taken to be well."""
 
 
 class TrackedEmbedder:
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, monotonic_seconds: Callable[[], float]) -> None:
         self._embedder = embedder
         self.problem: str | None = "The embedding model is not loaded yet."
+        self._monotonic_seconds = monotonic_seconds
+        self._answered_at = float("-inf")
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether it failed when it was last asked, or was not asked for a while."""
+        return self.problem is not None or self._monotonic_seconds() - self._answered_at > BELIEVED_SECONDS
 
     @property
     def model_id(self) -> str:
@@ -45,4 +54,5 @@ class TrackedEmbedder:
             self.problem = "The embedding model does not answer in time."
             raise EmbedderUnavailable(self.problem) from error
         self.problem = None
+        self._answered_at = self._monotonic_seconds()
         return answer

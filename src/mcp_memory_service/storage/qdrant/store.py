@@ -149,8 +149,8 @@ class QdrantStorage:
 
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
         """Qdrant erases what is deleted when it tidies its segments up, in its own time and without saying so."""
-        deleted = [await self.delete(namespace, content_hash) for content_hash in content_hashes]
-        return Purged(sum(deleted), erased=False)
+        not_found = [each for each in content_hashes if not await self.delete(namespace, each)]
+        return Purged(tuple(not_found), erased=False)
 
     async def stats(self, namespace: str) -> StoreStats:
         return await reads.store_stats(self._connection, namespace, self._pinned)

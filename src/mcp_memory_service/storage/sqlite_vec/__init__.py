@@ -1,7 +1,15 @@
 """The default store: one SQLite file with rows, tags, vectors (sqlite-vec) and full text (FTS5)."""
 
-from .inspection import Finding, Inspection
+from .inspection import DATABASE_DAMAGED, Finding, Inspection
 from .store import SqliteVecStorage
-from .upkeep import Repaired, StoreUpkeep
+from .upkeep import ONE_MEMORY_ONLY, Repaired, StoreUpkeep
 
-__all__ = ["Finding", "Inspection", "Repaired", "SqliteVecStorage", "StoreUpkeep"]
+__all__ = [
+    "DATABASE_DAMAGED",
+    "ONE_MEMORY_ONLY",
+    "Finding",
+    "Inspection",
+    "Repaired",
+    "SqliteVecStorage",
+    "StoreUpkeep",
+]

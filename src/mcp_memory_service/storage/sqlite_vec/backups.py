@@ -23,12 +23,12 @@ import apsw
 from ...errors import BackupDamaged, InvalidInput, NotOurs, SchemaTooNew, StoreCorrupt
 from ...models import Progress
 from ...timestamps import from_microseconds
+from .backup_mark import MARK
 from .connection import give_to_owner_of, sync_folder
 from .inspection import inspect
 from .schema import pinned_embedding, schema_version
 
 FORMAT = 1
-MARK = b"MCPMEMBK"
 SQLITE_HEADER = b"SQLite format 3\0"
 LENGTH_BYTES = 8
 DIGEST_BYTES = 32

@@ -10,11 +10,13 @@ from pathlib import Path
 import apsw
 import sqlite_vec
 
-from ...errors import EngineTooOld, StorageFull, StorageReadOnly, StorageUnavailable, StoreCorrupt
+from ...errors import EngineTooOld, StorageFull, StorageReadOnly, StorageUnavailable, StoreCorrupt, StoreRefused
 
 # Below: the WAL-reset corruption bug (fixed after 3.51.2) and FTS5 flaws, the last fixed in 3.54.0.
 OLDEST_SAFE_SQLITE = (3, 54, 0)
 BUSY_TIMEOUT_MILLISECONDS = 15_000
+PAGE_BYTES = 8_192
+"""Five vectors of 384 floats to a page."""
 
 # Set one by one and read back: apsw runs a multi-statement string lazily, and a pragma can be refused silently.
 _PRAGMAS: tuple[tuple[str, int | str, int | str], ...] = (
@@ -38,12 +40,24 @@ def require_safe_sqlite() -> None:
 def create_private_file(path: Path) -> None:
     """Make the file before SQLite does, so that it is never readable by others; -wal and -shm inherit its mode."""
     with translated_errors():
+        _require_no_lost_log(path)
         new_folders = [folder for folder in path.parents if not folder.exists()]
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             for changed in (path, *new_folders):
                 sync_folder(changed.parent)
+
+
+def _require_no_lost_log(path: Path) -> None:
+    """SQLite would throw away the log of a database that was moved away without it, with all that was not yet moved
+    over from it."""
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size > 0 and not (path.exists() and path.stat().st_size > 0):
+        raise StoreRefused(
+            f"{log} belongs to a database that is gone and may hold memories: put the database back beside it under its"
+            f" old name ({path.name}), or move the log away."
+        )
 
 
 def real_path(path: Path) -> Path:
@@ -76,15 +90,19 @@ def make_private(path: Path) -> None:
     """Close a store to others that was open to them; only for a file that is known to be ours."""
     with translated_errors():
         for file in (path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))):
-            if file.exists() and file.stat().st_mode & 0o077:
+            if file.exists() and file.stat().st_mode & 0o077 and _may_change(file):
                 file.chmod(0o600)
+
+
+def _may_change(file: Path) -> bool:
+    return not hasattr(os, "geteuid") or os.geteuid() in {0, file.stat().st_uid}
 
 
 def connect(path: Path, *, read_only: bool) -> apsw.Connection:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     # Before journal_mode, which needs a lock that other processes may hold.
     connection.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
-    connection.execute("PRAGMA page_size = 8192").fetchall()  # five vectors of 384 floats to a page; new files only
+    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}").fetchall()  # new files only
     for name, value, expected in _PRAGMAS:
         connection.execute(f"PRAGMA {name} = {value}").fetchall()
         actual = connection.execute(f"PRAGMA {name}").get
@@ -104,15 +122,24 @@ def translated_errors() -> Generator[None, None, None]:
     try:
         yield
     except (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise StoreCorrupt(f"The database file is damaged, its disk fails, or it is no database: {error}") from error
+        raise StoreCorrupt(
+            f"The database file is damaged, its disk fails, or it is no database; see mcp-memory doctor: {error}"
+        ) from error
     except apsw.ReadOnlyError as error:
-        raise StorageReadOnly(f"The store can be read but not written: {error}") from error
+        raise StorageReadOnly(
+            f"The store cannot be written, nor its folder, which SQLite needs also to read: {error}"
+        ) from error
     except (apsw.BusyError, apsw.LockedError, apsw.ProtocolError) as error:
         raise StorageUnavailable("The store is locked by another process; try again.") from error
     except (apsw.FullError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError, apsw.NoMemError, OSError) as error:
         if _disk_is_full(error):
             raise StorageFull("The disk is full.") from error
-        raise StorageUnavailable(f"The store cannot be read or written: {error}") from error
+        what = f"{error.filename} cannot" if isinstance(error, OSError) and error.filename else "The store cannot"
+        raise StorageUnavailable(f"{what} be read or written: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
 def _disk_is_full(error: Exception) -> bool:

@@ -5,8 +5,8 @@ database) can be rebuilt, see repair.py.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
 import apsw
@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import SchemaTooNew
 from ...models import Progress, content_hash
 from .rows import memory_by_id
-from .schema import MIGRATIONS, pinned_embedding, reference_schema, schema_version
+from .schema import MIGRATIONS, TRUTH, pinned_embedding, reference_schema, schema_version
 
 Check: TypeAlias = Callable[[apsw.Connection], Iterator["Finding"]]
 
@@ -23,6 +23,7 @@ MOST_MESSAGES = 20
 
 DATABASE_DAMAGED = "database_damaged"
 """The one finding after which nothing else can be relied on."""
+TABLE_MISSING = "table_missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +78,29 @@ def inspect(
         for number, check in enumerate(CHECKS, start=1):
             findings += _guarded(connection, check)
             progress("Checking", number, len(CHECKS) + 1)
-        with in_turn():
-            findings += _guarded(connection, _text_index)
+        if connection.readonly("main"):
+            findings += _guarded(connection, _text_index_of_a_copy)
+        else:
+            with in_turn():
+                findings += _guarded(connection, _text_index)
         progress("Checking", len(CHECKS) + 1, len(CHECKS) + 1)
+    if version == len(MIGRATIONS) and any(finding.code == DATABASE_DAMAGED for finding in findings):
+        readable = _rows_are_readable(connection)
+        findings = [replace(each, rebuildable=readable) if each.code == DATABASE_DAMAGED else each for each in findings]
     return Inspection(version or 0, *_counts(connection), tuple(findings))
+
+
+def _rows_are_readable(connection: apsw.Connection) -> bool:
+    """Whether all that cannot be made again is there, read without indexes."""
+    try:
+        for memory_id, namespace in connection.execute("SELECT id, namespace FROM memories NOT INDEXED").fetchall():
+            if not namespace or not _is_intact(connection, cast("int", memory_id)):
+                return False
+        connection.execute("SELECT * FROM memory_tags NOT INDEXED").fetchall()
+        connection.execute("SELECT * FROM store_info NOT INDEXED").fetchall()
+    except (apsw.Error, ValueError):
+        return False
+    return True
 
 
 def unreadable(reason: str) -> Inspection:
@@ -94,7 +114,7 @@ def _version(connection: apsw.Connection) -> int | None:
     except apsw.Error:  # the findings say so
         return None
     if version > len(MIGRATIONS):
-        raise SchemaTooNew(f"It has schema version {version}, this program knows {len(MIGRATIONS)}: upgrade it.")
+        raise SchemaTooNew(f"It has schema version {version}, not {len(MIGRATIONS)}: upgrade mcp-memory-service.")
     return version
 
 
@@ -133,7 +153,8 @@ def _schema(connection: apsw.Connection) -> Iterator[Finding]:
     there = {str(name): str(sql) for name, sql in rows}
     for part in reference_schema():
         if part.name not in there:
-            yield Finding("schema_incomplete", f"The {part.kind} {part.name} is missing.", part.kind != "table")
+            code = TABLE_MISSING if part.kind == "table" else "schema_incomplete"
+            yield Finding(code, f"The {part.kind} {part.name} is missing.", part.name not in TRUTH)
         elif there[part.name] != part.sql:
             yield Finding("schema_changed", f"The {part.kind} {part.name} is not as it was made.", rebuildable=False)
 
@@ -150,7 +171,9 @@ def _orphans(connection: apsw.Connection) -> Iterator[Finding]:
 def _content(connection: apsw.Connection) -> Iterator[Finding]:
     changed = [memory_id for memory_id in _ids(connection) if not _is_intact(connection, memory_id)]
     for memory_id in changed[:MOST_MESSAGES]:
-        yield Finding("content_changed", f"Row {memory_id} of memories is not as it was stored.", rebuildable=False)
+        kept = connection.execute("SELECT CAST(content_hash AS BLOB) FROM memories WHERE id = ?", (memory_id,)).get
+        name = cast("bytes", kept or b"").decode(errors="replace")
+        yield Finding("content_changed", f"The memory {name} is not as it was stored.", rebuildable=False)
     malformed = connection.execute(
         "SELECT count(*) FROM memories WHERE NOT json_valid(metadata) OR json_type(metadata) != 'object'"
     ).get
@@ -219,13 +242,16 @@ def _words(connection: apsw.Connection) -> Iterator[Finding]:
         yield Finding("words_missing", f"{missing} memories have no words, so no search by words finds them.")
 
 
+def _text_index_of_a_copy(connection: apsw.Connection) -> Iterator[Finding]:
+    """A file that cannot be written cannot be asked."""
+    with closing(apsw.Connection(":memory:")) as copy:
+        with copy.backup("main", connection, "main") as copying:
+            copying.step(-1)
+        yield from _text_index(copy)
+
+
 def _text_index(connection: apsw.Connection) -> Iterator[Finding]:
     """With rank 1 the index is compared with the words; PRAGMA integrity_check does not do that."""
-    if connection.readonly("main"):
-        yield Finding(
-            "text_index_unchecked", "The text index can only be checked in a file that can be written.", False
-        )
-        return
     try:
         connection.execute("INSERT INTO memory_text (memory_text, rank) VALUES ('integrity-check', 1)")
     except apsw.CorruptError:

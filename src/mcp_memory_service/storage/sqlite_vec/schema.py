@@ -11,6 +11,7 @@ import apsw
 from ...errors import EmbeddingMismatch, NotOurs, SchemaTooNew, StoreCorrupt
 from ...models import IndexedText
 from ..base import TextAnalyzer
+from .backup_mark import is_backup
 from .connection import BUSY_TIMEOUT_MILLISECONDS, immediate_transaction, translated_errors
 
 # "MMS" and a version byte, kept in the file's header so that another program's database is recognised as such.
@@ -189,6 +190,10 @@ MIGRATIONS: tuple[Migration, ...] = (
 """Number n brings a file of version n to n + 1; a released one is never changed."""
 
 
+TRUTH = frozenset({"memories", "memory_tags", "store_info"})
+"""The tables that cannot be made again from others."""
+
+
 class SchemaPart(NamedTuple):
     kind: str
     name: str
@@ -210,6 +215,8 @@ def require_ours(path: Path) -> None:
     """Refuse a file that is not a memory store, before anything about it is changed."""
     if path.stat().st_size == 0:
         return
+    if is_backup(path):
+        raise NotOurs(f"{path} is a backup. Put it back with mcp-memory restore, into a file of its own if you like.")
     with translated_errors():
         try:
             ours = _is_ours(path, apsw.SQLITE_OPEN_READONLY)

@@ -161,11 +161,11 @@ class SqliteVecStorage:
         return await self._write(remove)
 
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
-        def delete_all(connection: apsw.Connection) -> int:
+        def delete_all(connection: apsw.Connection) -> tuple[str, ...]:
             erasure.note_due(connection)
-            return sum(writes.delete_memory(connection, namespace, content_hash) for content_hash in content_hashes)
+            return tuple(each for each in content_hashes if not writes.delete_memory(connection, namespace, each))
 
-        deleted = await self._write(delete_all)
+        not_found = await self._write(delete_all)
         try:
             await self._threads.outside_transaction(lambda connection: erasure.rewrite(connection, self._threads.path))
             erased = await self._finish_erasing(erasure.READERS_WAIT_MILLISECONDS)
@@ -173,7 +173,7 @@ class SqliteVecStorage:
             # Deleted they are, and what is left to do is noted in the store.
             logger.warning("Deleted memories could not be erased yet: %s", error.message)
             erased = False
-        return Purged(deleted, erased)
+        return Purged(not_found, erased)
 
     async def stats(self, namespace: str) -> StoreStats:
         return await self._threads.read(lambda connection: reads.store_stats(connection, namespace))
@@ -203,10 +203,18 @@ class SqliteVecStorage:
         return await self._threads.read(lambda connection: reads.get_embedded(connection, namespace, content_hashes))
 
     async def check_search(self) -> None:
-        await self._threads.read(reads.touch_everything)
+        def search(connection: apsw.Connection) -> None:
+            self._require_unchanged(connection)
+            reads.touch_everything(connection)
+
+        await self._threads.read(search)
 
     async def check_write(self) -> None:
-        await self._threads.try_write(writes.touch)
+        def write(connection: apsw.Connection) -> None:
+            self._require_unchanged(connection)
+            writes.touch(connection)
+
+        await self._threads.try_write(write)
 
     async def close(self) -> None:
         await self._threads.close()

@@ -8,25 +8,30 @@ from typing import TypeAlias
 
 import apsw
 
-from ...errors import StoreCorrupt, StoreRefused
+from ...errors import BackupDamaged, StoreCorrupt, StoreRefused
 from ...models import Progress, Vector
 from ...timestamps import compact, now_microseconds
 from ..base import TextAnalyzer
 from ..vector_check import checked_vector
 from . import repair
-from .backups import Manifest, copy_snapshot, new_private_file, put_in_place, write_backup
-from .connection import connect, immediate_transaction, real_path, require_safe_sqlite, translated_errors
+from .backup_mark import is_backup
+from .backups import Manifest, copy_snapshot, new_private_file, put_in_place, read_manifest, write_backup
+from .connection import PAGE_BYTES, connect, immediate_transaction, real_path, require_safe_sqlite, translated_errors
 from .filesystems import require_local
-from .inspection import Finding, Inspection, inspect, unreadable
+from .inspection import DATABASE_DAMAGED, TABLE_MISSING, Finding, Inspection, inspect, unreadable
+from .replacing import Replacing
 from .restoring import Restored, Restoring
 from .rows import memory_by_id
-from .schema import pinned_embedding, require_ours
+from .salvage import salvage
+from .schema import pinned_embedding, prepare, require_ours
 from .threads import writer_turns
 
 EmbedTexts: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[Sequence[Vector]]]]
 """The vectors of each text, one for each of its windows."""
 
 REPAIR_BATCH = 50
+ONE_MEMORY_ONLY = frozenset({"content_changed", "metadata_malformed"})
+"""What is lost of single memories keeps nothing else from being repaired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,26 +72,39 @@ class StoreUpkeep:
         try:
             with translated_errors():
                 self._require_file()
+                if is_backup(self._path):
+                    return self._inspected_backup()
                 require_ours(self._path)
                 with self._connected() as connection:
                     return inspect(connection, self._progress, writer_turns(self._path).turn)
         except StoreCorrupt as error:
             return unreadable(error.message)
 
+    def _inspected_backup(self) -> Inspection:
+        """A backup was inspected when it was made: it is sound if it is as it was written."""
+        try:
+            found = read_manifest(self._path, self._progress)
+        except BackupDamaged as error:
+            return unreadable(error.message)
+        return Inspection(found.schema_version, found.memories, found.vectors, found.tags, ())
+
     async def repair(self, model_id: str, embed: EmbedTexts) -> Repaired:
         """Rebuild what can be rebuilt, after a copy of the file was made. Vectors are made again if `model_id` is the
         model of the store."""
         before = self.inspect()
-        if before.sound or not all(finding.rebuildable for finding in before.findings):
+        codes = {finding.code for finding in before.findings if finding.rebuildable}
+        beyond_repair = {finding.code for finding in before.findings if not finding.rebuildable} - ONE_MEMORY_ONLY
+        if not codes or beyond_repair:
             return Repaired(before, before, None)
-        copy = self._path.with_name(f"{self._path.name}.before-repair-{compact(self._now())}")
-        with translated_errors(), self._connected() as connection:
-            self._copy_as_it_is(connection, copy)
-            model, dimension = pinned_embedding(connection)
-            with writer_turns(self._path).turn():
-                self._rebuild(connection, drop_unfit_vectors=model == model_id)
-            if model == model_id:
-                await self._embed_again(connection, dimension, embed)
+        with translated_errors():
+            if codes & {DATABASE_DAMAGED, TABLE_MISSING}:
+                copy = self._make_anew()
+            else:
+                copy = self._rebuild(drop_unfit_vectors_of=model_id)
+            with self._connected() as connection:
+                model, dimension = pinned_embedding(connection)
+                if model == model_id:
+                    await self._embed_again(connection, dimension, embed)
         return Repaired(before, self.inspect(), copy)
 
     def back_up(self, target: Path) -> tuple[Path, Manifest]:
@@ -104,18 +122,36 @@ class StoreUpkeep:
         """Put what a backup holds in the place of what the store holds, of which a copy is made first."""
         return Restoring(self._path, self._analyze, self._progress, self._now()).run(backup)
 
+    def _make_anew(self) -> Path | None:
+        """A new database from the rows, for pages that are damaged or tables that are gone."""
+        replacing = Replacing(self._path, self._progress, self._now())
+        with new_private_file(self._path) as fresh, writer_turns(self._path).turn():
+            with closing(apsw.Connection(str(self._path))) as damaged, closing(apsw.Connection(str(fresh))) as into:
+                model, dimension = pinned_embedding(damaged)
+                into.execute(f"PRAGMA page_size = {PAGE_BYTES}").fetchall()
+                prepare(into, fresh, model or "", dimension, self._analyze)
+                salvage(damaged, into, self._analyze, self._progress)
+            copy = replacing.put_aside("before-repair")
+            replacing.take_over(fresh)
+        return copy
+
     def _copy_as_it_is(self, connection: apsw.Connection, to: Path) -> None:
         with new_private_file(to) as part:
             with closing(apsw.Connection(str(part))) as copy:
                 copy_snapshot(connection, copy, self._progress)
             put_in_place(part, to)
 
-    def _rebuild(self, connection: apsw.Connection, *, drop_unfit_vectors: bool) -> None:
-        try:
-            with immediate_transaction(connection):
-                repair.rebuild(connection, self._analyze, drop_unfit_vectors=drop_unfit_vectors)
-        except apsw.ConstraintError as error:
-            raise StoreCorrupt(f"Two rows stand for the same thing, so indexes cannot be rebuilt: {error}") from error
+    def _rebuild(self, *, drop_unfit_vectors_of: str) -> Path:
+        copy = self._path.with_name(f"{self._path.name}.before-repair-{compact(self._now())}")
+        with self._connected() as connection:
+            self._copy_as_it_is(connection, copy)
+            model, _ = pinned_embedding(connection)
+            try:
+                with writer_turns(self._path).turn(), immediate_transaction(connection):
+                    repair.rebuild(connection, self._analyze, drop_unfit_vectors=model == drop_unfit_vectors_of)
+            except apsw.ConstraintError as error:
+                raise StoreCorrupt(f"Two rows stand for the same, so indexes cannot be rebuilt: {error}") from error
+        return copy
 
     async def _embed_again(self, connection: apsw.Connection, dimension: int | None, embed: EmbedTexts) -> None:
         missing = repair.without_vectors(connection)
