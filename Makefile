@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests run in so many processes; each may start servers and load the model.
+WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
@@ -35,7 +37,7 @@ lint: $(VENV)/.dev-ready  ## ruff, basedpyright (strict), import-linter
 	$(BIN)/basedpyright
 
 test: lint  ## set up, check and run all tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 format: $(VENV)/.dev-ready  ## format the code
 	$(BIN)/ruff check --fix
