@@ -55,6 +55,9 @@ def test_backup_and_restore(run_cli: Cli, tmp_path: Path):
     run_cli("store", "kept", "--tag", "t")
     made = run_cli("backup", str(tmp_path / "a.backup"))
     assert (made.code, "1 memories" in made.out, made.err) == (0, True, "")
+    assert run_cli("backup", f"{tmp_path}/new folder/").code == 0
+    assert [file.suffix for file in (tmp_path / "new folder").iterdir()] == [".backup"]
+    assert run_cli("backup", "").code == 2
     again = run_cli("backup", str(tmp_path / "a.backup"))
     assert (again.code, "exists already" in again.err) == (2, True)
     run_cli("store", "written after the backup")

@@ -233,13 +233,14 @@ def doctor(repair: bool, as_json: bool, **options: Any) -> None:
 
 
 @cli.command()
-@click.argument("target", type=click.Path(path_type=Path))
+@click.argument("target")
 @plain_json_flag
 @storage_flags
-def backup(target: Path, as_json: bool, **options: Any) -> None:
-    """Copy the SQLite store to the new file TARGET, or into the existing folder TARGET, and verify the copy.
+def backup(target: str, as_json: bool, **options: Any) -> None:
+    """Copy the SQLite store to the new file TARGET, or into the folder TARGET, and verify the copy.
 
-    Services go on meanwhile; the copy is of one moment. In a folder it gets a name with the time in it.
+    Services go on meanwhile; the copy is of one moment. In a folder it gets a name with the time in it; a folder
+    that is not there yet is made if TARGET ends in a slash.
 
     \b
     Example:

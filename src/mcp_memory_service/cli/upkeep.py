@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -34,9 +35,13 @@ def examine(options: dict[str, Any], *, repair: bool, as_json: bool) -> None:
         sys.exit(PROBLEMS_FOUND)
 
 
-def back_up(target: Path, options: dict[str, Any], *, as_json: bool) -> None:
+def back_up(target: str, options: dict[str, Any], *, as_json: bool) -> None:
     settings = settings_from(options)
-    path, manifest = store_upkeep(settings, ProgressLine()).back_up(_expanded(target))
+    if not target:
+        raise InvalidInput("TARGET is empty: name a file or a folder.", reason="target_empty", field="target")
+    path, manifest = store_upkeep(settings, ProgressLine()).back_up(
+        _expanded(Path(target)), into_folder=target.endswith(("/", os.sep))
+    )
     if as_json:
         click.echo(json.dumps({"backup": str(path), **asdict(manifest)}, indent=2))
     else:

@@ -107,11 +107,13 @@ class StoreUpkeep:
                     await self._embed_again(connection, dimension, embed)
         return Repaired(before, self.inspect(), copy)
 
-    def back_up(self, target: Path) -> tuple[Path, Manifest]:
+    def back_up(self, target: Path, *, into_folder: bool = False) -> tuple[Path, Manifest]:
         """Copy the store to a new file, or into a folder under a name with the time in it."""
         with translated_errors():
             self._require_file()
             require_ours(self._path)
+            if into_folder:
+                target.mkdir(mode=0o700, parents=True, exist_ok=True)
             if target.is_dir():
                 target /= f"{self._path.stem}-{compact(self._now())}.backup"
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
