@@ -4,6 +4,7 @@ The rows of `memories` are the truth; what is derived from them (words, text ind
 database) can be rebuilt, see repair.py.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
@@ -85,14 +86,19 @@ def inspect(
                 findings += _guarded(connection, _text_index)
         progress("Checking", len(CHECKS) + 1, len(CHECKS) + 1)
     if version == len(MIGRATIONS) and any(finding.code == DATABASE_DAMAGED for finding in findings):
-        readable = _rows_are_readable(connection)
+        readable = _rows_are_readable(connection, findings)
         findings = [replace(each, rebuildable=readable) if each.code == DATABASE_DAMAGED else each for each in findings]
     return Inspection(version or 0, *_counts(connection), tuple(findings))
 
 
-def _rows_are_readable(connection: apsw.Connection) -> bool:
-    """Whether all that cannot be made again is there, read without indexes."""
+def _rows_are_readable(connection: apsw.Connection, findings: list[Finding]) -> bool:
+    """Whether all that cannot be made again is there, read without indexes. A tree with a damaged page may lack rows
+    without an error, so that none of theirs must be named."""
     try:
+        named = {int(root) for finding in findings for root in re.findall(r"Tree (\d+)\b", finding.message)}
+        tables = connection.execute("SELECT name, rootpage FROM sqlite_schema WHERE type = 'table'").fetchall()
+        if named & {cast("int", root) for name, root in tables if name in TRUTH}:
+            return False
         for memory_id, namespace in connection.execute("SELECT id, namespace FROM memories NOT INDEXED").fetchall():
             if not namespace or not _is_intact(connection, cast("int", memory_id)):
                 return False
