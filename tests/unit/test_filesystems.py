@@ -13,8 +13,8 @@ MOUNTS = r"""22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 23 22 0:21 / /proc rw,nosuid shared:5 - proc proc rw
 24 22 0:40 / /home/anna/My\040Share rw shared:9 - nfs4 nas:/share rw,vers=4.2
 25 22 0:41 / /mnt/host rw - 9p host rw,trans=virtio
-26 22 0:42 / /work rw - ext4 /dev/vdb rw
-27 26 0:43 / /work rw - virtiofs work rw
+26 22 0:42 / /srv rw - ext4 /dev/vdb rw
+27 26 0:43 / /srv rw - virtiofs work rw
 28 22 0:44 / /mnt/hostile rw - fuse.sshfs me@there: rw
 """
 
@@ -26,7 +26,7 @@ MOUNTS = r"""22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
         ("/home/anna/My Share/memories.db", Mount("/home/anna/My Share", "nfs4")),
         ("/home/anna/My Shared/memories.db", Mount("/", "ext4")),
         ("/mnt/host/a/b.db", Mount("/mnt/host", "9p")),
-        ("/work/memories.db", Mount("/work", "virtiofs")),
+        ("/srv/memories.db", Mount("/srv", "virtiofs")),
         ("/mnt/hostile/x.db", Mount("/mnt/hostile", "fuse.sshfs")),
     ],
 )
