@@ -53,7 +53,7 @@ eval: $(VENV)/.dev-ready  ## measure quality: our own corpus, and sets named by 
 	$(BIN)/python tests/eval/sweep_alpha.py
 	$(if $(EVAL_ARGS),$(BIN)/mcp-memory eval run $(EVAL_ARGS))
 
-reliability: $(VENV)/.dev-ready  ## half an hour of power cuts, kills, full disks, many processes: is anything lost?
+reliability: $(VENV)/.dev-ready  ## a quarter of an hour of power cuts, kills, full disks, many processes: is anything lost?
 	$(BIN)/python -m tests.reliability.processes
 	$(BIN)/python -m tests.reliability.first_opens
 	$(BIN)/python -m tests.reliability.kills
