@@ -6,6 +6,7 @@ SQLite takes the size of a database from its first page and ignores what follows
 is. Every byte is covered by the checksum or compared with a constant.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -36,6 +37,8 @@ TAIL_BYTES = LENGTH_BYTES + DIGEST_BYTES + len(MARK)
 CHUNK_BYTES = 1 << 20
 STEP_PAGES = 512
 FORGOTTEN_SECONDS = 86_400
+NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
+"""What file systems say that have no links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,9 @@ def put_in_place(part: Path, target: Path) -> None:
         os.link(part, target)
     except FileExistsError:
         raise _exists(target) from None
-    except OSError:  # a file system without links
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
         part.rename(target)
     sync_folder(target.parent)
 

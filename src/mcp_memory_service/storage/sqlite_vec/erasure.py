@@ -2,8 +2,7 @@
 
 `secure_delete` and FTS5's `secure-delete` overwrite what is deleted where it lies. But when SQLite moves rows between
 pages it leaves copies behind that no delete knows of (4 of 180 in a trial): only a rewrite of the file is sure of
-them.
-The log keeps older pages until it is emptied, which waits for everybody who still reads them.
+them. The log keeps older pages until it is emptied, which waits for everybody who still reads them.
 
 How far it has come is kept in the store, so that any process can finish it: first `rewrite` is due, then `log`.
 """

@@ -6,7 +6,7 @@ database) can be rebuilt, see repair.py.
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
@@ -86,18 +86,15 @@ def inspect(
                 findings += _guarded(connection, _text_index)
         progress("Checking", len(CHECKS) + 1, len(CHECKS) + 1)
     if version == len(MIGRATIONS) and any(finding.code == DATABASE_DAMAGED for finding in findings):
-        readable = _rows_are_readable(connection, findings)
+        readable = _rows_are_readable(connection)
         findings = [replace(each, rebuildable=readable) if each.code == DATABASE_DAMAGED else each for each in findings]
     return Inspection(version or 0, *_counts(connection), tuple(findings))
 
 
-def _rows_are_readable(connection: apsw.Connection, findings: list[Finding]) -> bool:
-    """Whether all that cannot be made again is there, read without indexes. A tree with a damaged page may lack rows
-    without an error, so that none of theirs must be named."""
+def _rows_are_readable(connection: apsw.Connection) -> bool:
+    """Whether all that cannot be made again is there, read without indexes."""
     try:
-        named = {int(root) for finding in findings for root in re.findall(r"Tree (\d+)\b", finding.message)}
-        tables = connection.execute("SELECT name, rootpage FROM sqlite_schema WHERE type = 'table'").fetchall()
-        if named & {cast("int", root) for name, root in tables if name in TRUTH}:
+        if any(_tree_is_damaged(connection, table) for table in TRUTH):
             return False
         for memory_id, namespace in connection.execute("SELECT id, namespace FROM memories NOT INDEXED").fetchall():
             if not namespace or not _is_intact(connection, cast("int", memory_id)):
@@ -107,6 +104,17 @@ def _rows_are_readable(connection: apsw.Connection, findings: list[Finding]) -> 
     except (apsw.Error, ValueError):
         return False
     return True
+
+
+def _tree_is_damaged(connection: apsw.Connection, table: str) -> bool:
+    """Rows may be missing from such a tree without an error. Asked for one table, SQLite looks at its tree first, so
+    that neither the limit of its messages nor a broken index, at which it gives up, hides anything of it."""
+    root = connection.execute("SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = ?", (table,)).get
+    with suppress(apsw.CorruptError):
+        for (message,) in connection.execute(f"PRAGMA integrity_check({table})"):
+            if re.search(rf"Tree {root}\b", str(message)):
+                return True
+    return False
 
 
 def unreadable(reason: str) -> Inspection:

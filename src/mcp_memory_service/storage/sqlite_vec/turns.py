@@ -128,9 +128,7 @@ class _Waiting:
                 raise self._failure
             self._given_up = not self._has_turn
         if self._given_up:
-            raise StorageUnavailable(
-                f"Another process has kept the store from being written for {timeout_seconds:.0f} s; try again."
-            )
+            raise StorageUnavailable("Another process keeps the store from being written; try again.")
 
     def leave(self) -> None:
         os.close(self._turn)
