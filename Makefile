@@ -37,7 +37,8 @@ lint: $(VENV)/.dev-ready  ## ruff, basedpyright (strict), import-linter
 	$(BIN)/basedpyright
 
 test: lint  ## set up, check and run all tests
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --ignore tests/reliability
+	$(BIN)/pytest tests/reliability  # alone: they start, kill and time many processes of their own
 
 format: $(VENV)/.dev-ready  ## format the code
 	$(BIN)/ruff check --fix
