@@ -12,7 +12,7 @@ from .hybrid_search import indexed_text
 from .models import DEFAULT_NAMESPACE, Progress
 from .services import MemoryService, ServiceLimits
 from .storage.base import WholeStorage
-from .storage.sqlite_vec import SqliteVecStorage, StoreUpkeep
+from .storage.sqlite_vec import IndexOptions, SqliteVecStorage, StoreUpkeep
 
 if TYPE_CHECKING:
     from .storage.qdrant import QdrantOptions, QdrantStorage
@@ -27,13 +27,16 @@ class Backends(NamedTuple):
 
 @asynccontextmanager
 async def open_backends(
-    settings: Settings, wrap: Callable[[Embedder], Embedder] = lambda embedder: embedder
+    settings: Settings,
+    wrap: Callable[[Embedder], Embedder] = lambda embedder: embedder,
+    *,
+    with_index: bool = False,
 ) -> AsyncGenerator[Backends, None]:
     """The store and the embedder, closed when the block ends; `wrap` may put another embedder around it."""
     async with AsyncExitStack() as opened:
         embedder = wrap(_embedder(settings.embedding))
         opened.push_async_callback(embedder.close)
-        storage = await _storage(settings, embedder)
+        storage = await _storage(settings, embedder, with_index=with_index)
         opened.push_async_callback(storage.close)
         yield Backends(storage, embedder)
 
@@ -80,10 +83,11 @@ async def open_embedder(settings: Settings) -> AsyncGenerator[Embedder, None]:
 async def open_service(settings: Settings, *, warm_up: bool = False) -> AsyncGenerator[MemoryService, None]:
     """A live service, closed with everything it opened when the block ends.
 
-    `warm_up` loads the embedding model in the background, for processes that stay.
+    `warm_up` gets ready in the background what makes searches fast, for processes that stay: the embedding model and,
+    for a large SQLite store, its index.
     """
     async with AsyncExitStack() as opened:
-        storage, embedder = await opened.enter_async_context(open_backends(settings))
+        storage, embedder = await opened.enter_async_context(open_backends(settings, with_index=warm_up))
         tuning = await storage.current_tuning(DEFAULT_NAMESPACE)
         service = MemoryService(
             storage,
@@ -102,7 +106,7 @@ async def _ended(task: asyncio.Task[None]) -> None:
     await asyncio.wait({task})
 
 
-async def _storage(settings: Settings, embedder: Embedder) -> WholeStorage:
+async def _storage(settings: Settings, embedder: Embedder, *, with_index: bool) -> WholeStorage:
     if settings.storage_backend == "qdrant":
         storage_class, options = _qdrant(settings.qdrant)
         return await storage_class.open(options, embedder.model_id, embedder.dimension, indexed_text)
@@ -112,6 +116,7 @@ async def _storage(settings: Settings, embedder: Embedder) -> WholeStorage:
         embedder.dimension,
         indexed_text,
         on_any_filesystem=settings.allow_network_filesystem,
+        index=IndexOptions(settings.search_index_min_memories) if with_index and settings.search_index else None,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from tests.indexed_store import open_indexed
 from tests.qdrant_target import QdrantTarget, collection_of
 
 from mcp_memory_service.hybrid_search import indexed_text
@@ -26,6 +27,14 @@ def open_sqlite_vec() -> Opener:
 
 
 @pytest.fixture
+def open_sqlite_vec_indexed() -> Opener:
+    async def open_file(folder: Path) -> WholeStorage:
+        return await open_indexed(folder / "store.db", MODEL_ID, DIMENSION)
+
+    return open_file
+
+
+@pytest.fixture
 def open_qdrant(qdrant_url: str) -> Opener:
     async def open_collection(folder: Path) -> WholeStorage:
         options = QdrantOptions(qdrant_url, collection_of(folder))
@@ -43,7 +52,7 @@ def open_qdrant_grpc(qdrant_target: QdrantTarget) -> Opener:
     return open_collection
 
 
-BACKENDS = ("sqlite_vec", "qdrant", "qdrant_grpc")
+BACKENDS = ("sqlite_vec", "sqlite_vec_indexed", "qdrant", "qdrant_grpc")
 
 
 @pytest.fixture(params=BACKENDS)

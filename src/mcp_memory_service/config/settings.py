@@ -33,6 +33,14 @@ class Settings(EnvironmentSettings):
         default=False,
         description="Open the database file also on a network, virtiofs or 9p mount, where SQLite can damage it",
     )
+    search_index: bool = Field(
+        default=True,
+        description="While serving, answer searches of a large SQLite store from an index, kept in a file beside the"
+        " database and mapped into memory; off = from the database itself",
+    )
+    search_index_min_memories: int = Field(
+        default=2_000, ge=1, description="From this many memories on a SQLite store is searched by an index"
+    )
     http_host: str = Field(default="127.0.0.1", description="Address to serve on; any but loopback needs an API key")
     http_port: int = Field(default=8000, ge=0, le=65_535, description="Port to serve on; 0 = any free one")
     api_key: SecretStr | None = Field(

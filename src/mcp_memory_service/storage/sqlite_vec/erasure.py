@@ -9,13 +9,14 @@ How far it has come is kept in the store, so that any process can finish it: fir
 
 import threading
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import apsw
 
 READERS_WAIT_MILLISECONDS = 2_000
 
 _KEY = "erasure_due"
+_COUNT_KEY = "purges"
 
 _one_at_a_time = threading.Lock()  # the folder for temporary files is one for the whole process
 
@@ -23,6 +24,15 @@ _one_at_a_time = threading.Lock()  # the folder for temporary files is one for t
 def note_due(connection: apsw.Connection) -> None:
     """In the transaction that deletes: if we die after it, the next purge knows."""
     _set(connection, "rewrite")
+    connection.execute(
+        "INSERT INTO store_info (key, value) VALUES (?, '1') ON CONFLICT DO UPDATE SET value = value + 1", (_COUNT_KEY,)
+    )
+
+
+def purges(connection: apsw.Connection) -> int:
+    """How many there were: what was read before the number changed may hold what must be forgotten."""
+    row = connection.execute("SELECT value FROM store_info WHERE key = ?", (_COUNT_KEY,)).fetchone()
+    return int(cast("str", row[0])) if row else 0
 
 
 def rewrite(connection: apsw.Connection, path: Path) -> None:

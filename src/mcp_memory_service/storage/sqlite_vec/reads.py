@@ -114,6 +114,27 @@ def word_rarities(connection: apsw.Connection, words: Sequence[str]) -> dict[str
     return rarities
 
 
+def similarities(connection: apsw.Connection, query_vector: Vector, memory_ids: Sequence[int]) -> dict[int, float]:
+    """Of the memories that are there, each by its nearest window."""
+    rows = connection.execute(
+        """
+        SELECT v.memory_id, max(1.0 - vec_distance_cosine(v.embedding, ?))
+        FROM json_each(?) asked CROSS JOIN vectors v ON v.memory_id = asked.value GROUP BY v.memory_id
+        """,
+        (query_vector.tobytes(), json.dumps(list(memory_ids))),
+    )
+    return dict(cast("list[tuple[int, float]]", rows.fetchall()))
+
+
+def phrase_scores(connection: apsw.Connection, phrase: Sequence[str]) -> dict[int, float]:
+    """What a phrase adds to the BM25 score of each memory that has it, by its id."""
+    rows = connection.execute(
+        "SELECT rowid, -bm25(memory_text) FROM memory_text WHERE memory_text MATCH ?",
+        (_match_expression(QueryTerms((), (), (tuple(phrase),))),),
+    )
+    return dict(cast("list[tuple[int, float]]", rows.fetchall()))
+
+
 def adjacent(
     connection: apsw.Connection, content_hashes: Sequence[str], limit: int, where: MemoryFilter
 ) -> list[Candidate]:

@@ -28,6 +28,14 @@ def rebuild(connection: apsw.Connection, analyze: TextAnalyzer, *, drop_unfit_ve
         _drop_unfit_vectors(connection)
     connection.execute("INSERT INTO store_info (key, value) VALUES ('tags_version', '1') ON CONFLICT DO NOTHING")
     _add_words(connection, analyze)
+    # Nothing that was derived from the rows before holds any more.
+    connection.execute("DELETE FROM changes")
+    note_change(connection, memory_id=0)
+
+
+def note_change(connection: apsw.Connection, memory_id: int) -> None:
+    """Where something of a memory changes without its row."""
+    connection.execute("INSERT INTO changes (memory_id) VALUES (?)", (memory_id,))
 
 
 def without_vectors(connection: apsw.Connection) -> list[int]:
@@ -47,6 +55,7 @@ def add_vectors(connection: apsw.Connection, memory_id: int, content_hash: str, 
             "INSERT INTO vectors (memory_id, embedding) VALUES (?, ?)",
             [(memory_id, vector.tobytes()) for vector in vectors],
         )
+        note_change(connection, memory_id)
 
 
 def _restore_schema(connection: apsw.Connection) -> None:

@@ -17,6 +17,9 @@ from .connection import BUSY_TIMEOUT_MILLISECONDS, immediate_transaction, transl
 # "MMS" and a version byte, kept in the file's header so that another program's database is recognised as such.
 APPLICATION_ID = 0x4D4D5301
 
+TEXT_TOKENIZER = ("unicode61", ["remove_diacritics", "0", "categories", "L* M* N* P* S* C*"])
+"""Of `memory_text` since version 2."""
+
 _VERSION_1 = """
 CREATE TABLE store_info (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
@@ -159,6 +162,30 @@ CREATE TABLE requests (
 CREATE INDEX requests_by_time ON requests (received_at);
 """
 
+# An index outside of this file asks what has changed since it was last brought up to date.
+_VERSION_5 = """
+CREATE TABLE changes (
+    sequence INTEGER PRIMARY KEY,
+    memory_id INTEGER NOT NULL,
+    -- Tells the log of this file from another one that has as many entries, such as that of an older copy.
+    mark INTEGER NOT NULL DEFAULT (random())
+) STRICT;
+INSERT INTO changes (memory_id) VALUES (0);
+CREATE TRIGGER memories_added AFTER INSERT ON memories BEGIN
+    INSERT INTO changes (memory_id) VALUES (new.id);
+END;
+CREATE TRIGGER memories_changed AFTER UPDATE ON memories BEGIN
+    INSERT INTO changes (memory_id) VALUES (new.id);
+END;
+CREATE TRIGGER memories_removed AFTER DELETE ON memories BEGIN
+    INSERT INTO changes (memory_id) VALUES (old.id);
+END;
+-- Who has missed more than that reads all rows faster than the log.
+CREATE TRIGGER changes_bounded AFTER INSERT ON changes WHEN new.sequence % 1000 = 0 BEGIN
+    DELETE FROM changes WHERE sequence <= new.sequence - 100000;
+END;
+"""
+
 
 def _fill_words(connection: apsw.Connection, analyze: TextAnalyzer) -> None:
     tags = "(SELECT json_group_array(display ORDER BY position) FROM memory_tags WHERE memory_id = id)"
@@ -186,6 +213,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(_VERSION_2, _fill_words),
     Migration(_VERSION_3),
     Migration(_VERSION_4),
+    Migration(_VERSION_5),
 )
 """Number n brings a file of version n to n + 1; a released one is never changed."""
 

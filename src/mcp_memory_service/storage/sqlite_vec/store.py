@@ -40,11 +40,12 @@ from ...models import (
 )
 from ..base import TextAnalyzer
 from ..vector_check import checked_vector
-from . import erasure, reads, requests, tunings, writes
+from . import erasure, indexed_reads, reads, requests, tunings, writes
 from .connection import connect, create_private_file, make_private, require_safe_sqlite, translated_errors
 from .filesystems import require_local
 from .rows import find_memory
 from .schema import MIGRATIONS, is_current, pin_embedding, pinned_embedding, prepare, require_ours, schema_version
+from .search_index import IndexOptions, IndexView, LiveIndex, SearchIndex, index_file, searching
 from .threads import ConnectionThreads, writer_turns
 
 T = TypeVar("T")
@@ -58,10 +59,13 @@ ERASING_PAUSE_SECONDS = 5.0
 class SqliteVecStorage:
     """Open with `await SqliteVecStorage.open(...)`; any number of processes may have the file open at once."""
 
-    def __init__(self, threads: ConnectionThreads, model_id: str, analyze: TextAnalyzer) -> None:
+    def __init__(
+        self, threads: ConnectionThreads, model_id: str, analyze: TextAnalyzer, index: SearchIndex | None = None
+    ) -> None:
         self._threads = threads
         self._model_id = model_id
         self._analyze = analyze
+        self._index = index
         self._try_erasing_after = 0.0
 
     @classmethod
@@ -73,11 +77,13 @@ class SqliteVecStorage:
         analyze: TextAnalyzer,
         *,
         on_any_filesystem: bool = False,
+        index: IndexOptions | None = None,
     ) -> "SqliteVecStorage":
-        """Create or migrate the file, check that its vectors are of this model, and connect to it."""
+        """Create or migrate the file, check that its vectors are of this model, and connect to it. With an index, large
+        stores are searched in memory; it takes a moment to be ready, so that it is for processes that stay."""
         await asyncio.to_thread(_require_trustworthy, path, on_any_filesystem)
         threads = await asyncio.to_thread(_prepared, path, model_id, dimension, analyze)
-        return cls(threads, model_id, analyze)
+        return cls(threads, model_id, analyze, index and LiveIndex(path, model_id, threads, index))
 
     @classmethod
     async def open_existing(
@@ -101,21 +107,38 @@ class SqliteVecStorage:
 
         return await self._write(store_all)
 
-    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
-        def search(connection: apsw.Connection) -> list[Candidate]:
-            dimension = self._require_unchanged(connection)
-            return reads.nearest(connection, checked_vector(query_vector, dimension), limit, where)
+    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
+        def search(connection: apsw.Connection, view: IndexView | None) -> Sequence[Candidate]:
+            query = checked_vector(query_vector, self._require_unchanged(connection))
+            if view is None:
+                return reads.nearest(connection, query, limit, where)
+            return indexed_reads.nearest(connection, view, query, limit, where)
 
-        return await self._threads.read(search)
+        return await self._search(search)
 
-    async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
-        return await self._threads.read(lambda connection: reads.tagged(connection, weights, limit, where))
+    async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
+        def search(connection: apsw.Connection, view: IndexView | None) -> Sequence[Candidate]:
+            if view is None:
+                return reads.tagged(connection, weights, limit, where)
+            return searching.tagged(view, weights, limit, where)
 
-    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
-        return await self._threads.read(lambda connection: reads.matching(connection, terms, limit, where))
+        return await self._search(search)
+
+    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
+        def search(connection: apsw.Connection, view: IndexView | None) -> Sequence[Candidate]:
+            if view is None:
+                return reads.matching(connection, terms, limit, where)
+            return indexed_reads.matching(connection, view, terms, limit, where)
+
+        return await self._search(search)
 
     async def word_rarities(self, words: Sequence[str]) -> dict[str, float]:
-        return await self._threads.read(lambda connection: reads.word_rarities(connection, words))
+        def ask(connection: apsw.Connection, view: IndexView | None) -> dict[str, float]:
+            if view is None:
+                return reads.word_rarities(connection, words)
+            return searching.word_rarities(view, words)
+
+        return await self._search(ask)
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
         return await self._threads.read(lambda connection: reads.adjacent(connection, content_hashes, limit, where))
@@ -130,7 +153,10 @@ class SqliteVecStorage:
         return await self._threads.read(reads.tags_version)
 
     async def count_all_memories(self, namespace: str) -> int:
-        return await self._threads.read(lambda connection: reads.count_memories(connection, namespace))
+        def count(connection: apsw.Connection, view: IndexView | None) -> int:
+            return reads.count_memories(connection, namespace) if view is None else view.count(namespace)
+
+        return await self._search(count)
 
     async def get(self, namespace: str, content_hash: str) -> Memory | None:
         found = await self._threads.read(lambda connection: find_memory(connection, namespace, content_hash))
@@ -166,6 +192,7 @@ class SqliteVecStorage:
             return tuple(each for each in content_hashes if not writes.delete_memory(connection, namespace, each))
 
         not_found = await self._write(delete_all)
+        await asyncio.to_thread(self._forget_index)
         try:
             await self._threads.outside_transaction(lambda connection: erasure.rewrite(connection, self._threads.path))
             erased = await self._finish_erasing(erasure.READERS_WAIT_MILLISECONDS)
@@ -216,8 +243,20 @@ class SqliteVecStorage:
 
         await self._threads.try_write(write)
 
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        return self._index.degraded if self._index else ()
+
     async def close(self) -> None:
+        if self._index:
+            await self._index.close()
         await self._threads.close()
+
+    async def _search(self, work: Callable[[apsw.Connection, IndexView | None], T]) -> T:
+        index = self._index
+        return await self._threads.read(
+            lambda connection: work(connection, index.view_for(connection) if index else None)
+        )
 
     async def _write(self, work: Callable[[apsw.Connection], T]) -> T:
         def checked(connection: apsw.Connection) -> tuple[T, bool]:
@@ -233,6 +272,12 @@ class SqliteVecStorage:
 
     async def _finish_erasing(self, wait_milliseconds: int) -> bool:
         return await self._threads.outside_transaction(lambda connection: erasure.finish(connection, wait_milliseconds))
+
+    def _forget_index(self) -> None:
+        """Its file holds what was purged, if not as text."""
+        index_file(self._threads.path).unlink(missing_ok=True)
+        if self._index:
+            self._index.build_again()
 
     def _require_unchanged(self, connection: apsw.Connection) -> int | None:
         """While we run, another process may upgrade the file or restore a backup into it. Returns the dimension."""

@@ -1,0 +1,73 @@
+"""Builds the index of a store in a process of its own, so that searches go on undisturbed meanwhile.
+
+    python -m mcp_memory_service.storage.sqlite_vec.search_index.builder STORE SEQUENCE
+
+SEQUENCE is the change that the index has to have at the least. Of several at once, one builds; the others wait for it
+and mostly find nothing left to do.
+"""
+
+import os
+import sys
+from collections.abc import Generator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import apsw
+
+from ....errors import StorageUnavailable
+from ..connection import connect, give_to_owner_of
+from ..erasure import purges
+from .building import build
+from .snapshot import Unusable, index_file, read_snapshot
+from .source import follows
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows: two may build at once, and the last one stays
+    fcntl = None
+
+BEHIND_SEARCHES = 10
+"""How nice the process is: searches come first."""
+ATTEMPTS = 3
+
+
+def main(store: Path, least_sequence: int) -> None:
+    with suppress(OSError):
+        os.nice(BEHIND_SEARCHES)
+    target = index_file(store)
+    with _one_at_a_time(store), closing(connect(store, read_only=True)) as connection:
+        if _is_there(connection, target, least_sequence):
+            return
+        for _ in range(ATTEMPTS):
+            before = purges(connection)
+            build(connection, target)
+            if purges(connection) == before:
+                return
+            # What was purged meanwhile may be in it.
+            target.unlink(missing_ok=True)
+    raise StorageUnavailable("Memories are purged faster than the index is built.")
+
+
+def _is_there(connection: apsw.Connection, target: Path, least_sequence: int) -> bool:
+    try:
+        position = read_snapshot(target).header.position
+    except Unusable:
+        return False
+    return position.sequence >= least_sequence and follows(connection, position)
+
+
+@contextmanager
+def _one_at_a_time(store: Path) -> Generator[None, None, None]:
+    lock = store.with_name(f"{store.name}-index-lock")
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        give_to_owner_of(store, handle)
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

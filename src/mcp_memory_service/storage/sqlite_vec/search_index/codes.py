@@ -1,0 +1,124 @@
+"""Vectors made small: sign bits, compared by counting those that differ, and bytes for a closer look at the nearest."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....models import Vector
+
+WORD_BITS = 64
+ROUNDS = 2
+SEED = 20_261_116
+"""Any number, but the same for all: an index is made again exactly as it was."""
+
+# So many at a time stay in the cache of a core.
+SCANNED_AT_ONCE = 32_768
+COMPARED_AT_ONCE = 256
+SAMPLE_STEP = 16
+SAMPLED_FROM = 64 * SAMPLE_STEP
+"""Asked for fewer, a sample would tell too little of them."""
+
+Codes = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantizer:
+    """Centres vectors and rotates them before their signs are taken: without that, dimensions that have one sign in all
+    vectors of a model say nothing, and a few large ones count no more than the others.
+
+    The rotation is made of random signs, Hadamard transforms and random orders. A random matrix does no better, takes
+    memory, and its product would run on threads that fight those of other searches for the cores.
+    """
+
+    mean: NDArray[np.float32]
+
+    @classmethod
+    def fitted(cls, sample: NDArray[np.float32]) -> "Quantizer":
+        return cls(unit_length(sample).mean(axis=0, dtype=np.float64).astype(np.float32))
+
+    def codes(self, vectors: NDArray[np.float32]) -> Codes:
+        """The bits of each vector in a column of its own, 64 to a row."""
+        centred = unit_length(vectors) - self.mean
+        packed = np.packbits(_rotated(centred) > 0, axis=1, bitorder="little")
+        return np.ascontiguousarray(packed.view(np.uint64).T)
+
+
+def _rotated(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """As many numbers as make up whole words of bits."""
+    count, dimension = vectors.shape
+    size = -(-dimension // WORD_BITS) * WORD_BITS
+    rotated = np.zeros((count, size), np.float32)
+    rotated[:, :dimension] = vectors
+    for signs, order in _rounds(size):
+        rotated = np.take(_hadamard(rotated * signs), order, axis=1)
+    return rotated
+
+
+@cache
+def _rounds(size: int) -> list[tuple[NDArray[np.float32], NDArray[np.intp]]]:
+    chance = np.random.default_rng(SEED)
+    return [(chance.choice(np.array([-1, 1], np.float32), size), chance.permutation(size)) for _ in range(ROUNDS)]
+
+
+def _hadamard(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of each run of 64 numbers, but for a factor, which signs do not show."""
+    count, size = vectors.shape
+    half = 1
+    while half < WORD_BITS:
+        pairs = vectors.reshape(count, size // (2 * half), 2, half)
+        first, second = pairs[:, :, 0], pairs[:, :, 1]
+        vectors = np.stack((first + second, first - second), axis=2).reshape(count, size)
+        half *= 2
+    return vectors
+
+
+def unit_length(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def as_bytes(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Each vector, made as long as 1, as bytes and the number they are multiples of."""
+    units = unit_length(vectors)
+    scales = (np.abs(units).max(axis=1) / 127).astype(np.float32)
+    return np.rint(units / scales[:, None]).astype(np.int8), scales
+
+
+def similarities(
+    stored: NDArray[np.int8], scales: NDArray[np.float32], rows: NDArray[np.intp], query: Vector
+) -> NDArray[np.float32]:
+    """Cosines to within about 0.002; `query` has the length 1."""
+    products = np.empty(rows.size, np.float32)
+    for start in range(0, rows.size, COMPARED_AT_ONCE):
+        some = rows[start : start + COMPARED_AT_ONCE]
+        # Not as a product of matrices: its threads would fight those of other searches for the cores.
+        np.einsum("ij,j->i", stored[some].astype(np.float32), query, out=products[start : start + some.size])
+    return products * scales[rows]
+
+
+def differing_bits(codes: Codes, query: NDArray[np.uint64]) -> NDArray[np.uint16]:
+    """How many bits of each code differ from those of the query."""
+    count = codes.shape[1]
+    differing = np.empty(count, np.uint16)
+    words = np.empty(min(count, SCANNED_AT_ONCE), np.uint64)
+    bits = np.empty(words.size, np.uint8)
+    for start in range(0, count, SCANNED_AT_ONCE):
+        part = differing[start : start + SCANNED_AT_ONCE]
+        size = part.size
+        part[:] = 0
+        for row, word in zip(codes, query, strict=True):
+            np.bitwise_xor(row[start : start + size], word, out=words[:size])
+            np.bitwise_count(words[:size], out=bits[:size])
+            np.add(part, bits[:size], out=part)
+    return differing
+
+
+def about_the_least(values: NDArray[np.uint16], wanted: int) -> NDArray[np.intp]:
+    """The positions of the `wanted` least values and of those equal to the last of them. Of many values, a sample says
+    where that is, so that it may be a tenth more or fewer."""
+    if values.size <= wanted:
+        return np.arange(values.size)
+    sample = values[::SAMPLE_STEP] if wanted >= SAMPLED_FROM else values
+    place = min(wanted * sample.size // values.size, sample.size - 1)
+    return np.flatnonzero(values <= np.partition(sample, place)[place])

@@ -1,0 +1,128 @@
+"""What an index holds, and how it moves from one view to the next."""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .codes import Quantizer
+from .columns import Documents, NameCodes, Windows, is_one_each
+from .postings import FixedPostings, term_keys
+from .snapshot import Position, Snapshot
+from .source import Batch, Tokens
+from .tail import Tail
+from .view import IndexView, Mask, Part
+
+LEAST_OUTSIDE = 4_096
+MOST_OUTSIDE = 50_000
+"""A tenth of the memories may be outside of a snapshot, within these bounds."""
+
+
+class Contents:
+    """A snapshot and all that has changed since; for one thread at a time. The views it makes are for any."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        header = snapshot.header
+        self._base = _base_part(snapshot)
+        self._key = term_keys(bytes.fromhex(header.salt))
+        self._quantizer = Quantizer(snapshot.columns["mean"])
+        self._namespaces = NameCodes(header.namespaces)
+        self._memory_types = NameCodes(header.memory_types)
+        self._tail = Tail(self._key, self._quantizer, self._namespaces, self._memory_types)
+        self._base_alive: Mask | None = None
+        self._tail_alive: Mask | None = None
+        self._gone = 0
+        self._tokens = header.tokens
+        self._per_namespace = dict(_counted(self._base.documents.namespaces))
+        self.position = header.position
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether so much has come or gone since the snapshot was made that a new one is due."""
+        outside = len(self._tail) + self._gone
+        return outside > min(max(LEAST_OUTSIDE, len(self._base.documents) // 10), MOST_OUTSIDE)
+
+    def view(self) -> IndexView:
+        parts = [replace(self._base, alive=self._base_alive)]
+        if len(self._tail):
+            parts.append(self._tail.part(self._tail_alive))
+        return IndexView(
+            position=self.position,
+            parts=tuple(parts),
+            quantizer=self._quantizer,
+            key=self._key,
+            namespaces=self._namespaces,
+            memory_types=self._memory_types,
+            documents=sum(self._per_namespace.values()),
+            tokens=self._tokens,
+            per_namespace=dict(self._per_namespace),
+        )
+
+    def apply(self, changed: Sequence[int], now: Batch, tokens: Tokens, position: Position) -> None:
+        """Forget the memories that have changed, and take those of them that are still there as they are now."""
+        self._forget(changed)
+        if now.documents:
+            self._add(now, tokens)
+        self.position = position
+
+    def _forget(self, changed: Sequence[int]) -> None:
+        """In copies: views that were made before keep what they show."""
+        ids = np.unique(np.array(changed, np.int64))
+        self._base_alive = self._without(self._base.documents, self._base_alive, _places(self._base.documents, ids))
+        if len(self._tail):
+            places = self._tail.places(ids)
+            self._tail_alive = self._without(self._tail.documents(), self._tail_alive, places)
+
+    def _without(self, documents: Documents, alive: Mask | None, places: NDArray[np.intp]) -> Mask | None:
+        if alive is not None:
+            places = places[alive[places]]
+        if not places.size:
+            return alive
+        alive = np.ones(len(documents), np.bool_) if alive is None else alive.copy()
+        alive[places] = False
+        self._gone += places.size
+        self._tokens -= int(documents.lengths[places].sum(dtype=np.int64))
+        for code, count in _counted(documents.namespaces[places]):
+            self._per_namespace[code] -= count
+        return alive
+
+    def _add(self, batch: Batch, tokens: Tokens) -> None:
+        added = self._tail.add(batch, tokens)
+        if self._tail_alive is not None:
+            self._tail_alive = np.concatenate((self._tail_alive, np.ones(len(added), np.bool_)))
+        self._tokens += int(added.lengths.sum(dtype=np.int64))
+        for code, count in _counted(added.namespaces):
+            self._per_namespace[code] = self._per_namespace.get(code, 0) + count
+
+
+def _base_part(snapshot: Snapshot) -> Part:
+    columns = snapshot.columns
+    postings = FixedPostings(
+        columns["term_keys"], columns["term_starts"], columns["term_documents"], columns["term_frequencies"]
+    )
+    names, starts = columns["session_names"], columns["session_starts"]
+    documents = Documents(**{field.name: columns[field.name] for field in fields(Documents)})
+    windows = Windows(**{field.name: columns[f"window_{field.name}"] for field in fields(Windows)})
+    return Part(
+        documents=documents,
+        windows=windows,
+        alive=None,
+        one_window_each=is_one_each(documents, windows),
+        occurrences=postings.of,
+        places=lambda memory_ids: _places(documents, memory_ids),
+        session=lambda code: bytes(names[starts[code] : starts[code + 1]]).decode(),
+    )
+
+
+def _places(documents: Documents, memory_ids: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Where these memories are in a snapshot, which is in the order of their ids."""
+    places = np.searchsorted(documents.memory_ids, memory_ids)
+    places = places[places < len(documents)]
+    return places[np.isin(documents.memory_ids[places], memory_ids)]
+
+
+def _counted(codes: NDArray[np.int32]) -> list[tuple[int, int]]:
+    """How often each comes."""
+    values, counts = np.unique(codes, return_counts=True)
+    return list(zip(values.tolist(), counts.tolist(), strict=True))

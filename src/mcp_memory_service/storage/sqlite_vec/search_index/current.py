@@ -1,0 +1,102 @@
+"""The index as searches see it: brought up to date with the rows before it answers, or not used at all.
+
+It is never trusted over the rows: every search first compares it with the log of changes, in the snapshot of the
+database that it reads from, and takes in what is new. Where that cannot be done at once, the rows are searched instead.
+"""
+
+import threading
+from collections.abc import Callable
+
+import apsw
+
+from ....errors import StorageUnavailable
+from .contents import Contents
+from .snapshot import Position
+from .source import batch_of, changes_after, follows, newest_position, tokens_like
+from .view import IndexView
+
+TAKEN_IN_BY_A_SEARCH = 500
+"""A search takes in so many changes itself (about 0.1 ms each); of more it leaves it to the background."""
+TAKEN_IN_AT_ONCE = 2_000
+
+
+class CurrentIndex:
+    """`view_for` is for the threads that read; `needs_care` is called by them when there is something to do that they
+    do not do themselves."""
+
+    def __init__(self, needs_care: Callable[[], None]) -> None:
+        self._needs_care = needs_care
+        self.contents: Contents | None = None
+        self._view: IndexView | None = None
+        self._taking_in = threading.Lock()
+
+    def view_for(self, connection: apsw.Connection) -> IndexView | None:
+        """The index as of the database snapshot that the connection is about to take, or newer; None if the rows must
+        be searched. Must come before anything else is read in the transaction: a snapshot that was taken earlier may
+        be older than the index."""
+        view = self._view
+        if view is None:
+            return None
+        newest = newest_position(connection)
+        if newest == view.position:
+            return view
+        missed = newest.sequence - view.position.sequence
+        if 0 < missed <= TAKEN_IN_BY_A_SEARCH:
+            with self._taking_in:
+                view = self._brought_to(connection, newest)
+        else:
+            view = None
+        if view is None or self.is_worn:
+            self._needs_care()
+        return view
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether so much is outside of the snapshot that a new one is due."""
+        return self.contents is not None and self.contents.is_worn
+
+    @property
+    def is_usable(self) -> bool:
+        return self._view is not None
+
+    def still_follows(self, connection: apsw.Connection) -> bool:
+        """Whether it is an index of these rows; of nothing, if there is none yet."""
+        view = self._view
+        return view is None or follows(connection, view.position)
+
+    def forget(self) -> None:
+        with self._taking_in:
+            self.contents = self._view = None
+
+    def take_in_some(self, connection: apsw.Connection, contents: Contents) -> bool:
+        """Whether there may be more to take in. When there is nothing, searches are answered from these contents."""
+        with self._taking_in:
+            if not follows(connection, contents.position):
+                raise StorageUnavailable("More has changed than the log of changes holds; the index is built again.")
+            complete = _taken_in(connection, contents, TAKEN_IN_AT_ONCE) < TAKEN_IN_AT_ONCE
+            if complete:
+                self.contents, self._view = contents, contents.view()
+            return not complete
+
+    def _brought_to(self, connection: apsw.Connection, newest: Position) -> IndexView | None:
+        """For who holds the lock."""
+        contents, view = self.contents, self._view
+        if contents is None or view is None:
+            return None
+        if view.position.sequence >= newest.sequence:  # another thread was faster
+            return view
+        if not follows(connection, view.position):
+            return None
+        _taken_in(connection, contents, TAKEN_IN_BY_A_SEARCH)
+        self._view = contents.view()
+        return self._view
+
+
+def _taken_in(connection: apsw.Connection, contents: Contents, most: int) -> int:
+    """How many changes were taken in."""
+    changes = changes_after(connection, contents.position, most)
+    if changes:
+        changed = sorted({memory_id for _, _, memory_id in changes})
+        position = Position(*changes[-1][:2])
+        contents.apply(changed, batch_of(connection, changed), tokens_like(connection), position)
+    return len(changes)

@@ -1,0 +1,173 @@
+"""Keeps the index of a store ready in the background: loads it, has it built, and has it built anew when it is due."""
+
+import asyncio
+import logging
+import os
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import apsw
+
+from ....errors import MemoryServiceError, StorageUnavailable
+from ..threads import ConnectionThreads
+from .contents import Contents
+from .current import CurrentIndex
+from .snapshot import Position, Unusable, index_file, read_snapshot
+from .source import follows, newest_position
+from .view import IndexView
+
+BUILDER = "mcp_memory_service.storage.sqlite_vec.search_index.builder"
+
+PAUSE_AFTER_FAILURE_SECONDS = 60.0
+CHECKED_EVERY_SECONDS = 15.0
+
+BUILDING = "index_building"
+UNAVAILABLE = "index_unavailable"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    min_memories: int = 2_000
+    """Stores with fewer are searched as they are: that is as fast (docs/benchmarks.md)."""
+
+
+class SearchIndex(Protocol):
+    """What a store asks of its index."""
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """Why searches are slow, if they are."""
+        ...
+
+    def view_for(self, connection: apsw.Connection) -> IndexView | None: ...
+
+    def build_again(self) -> None:
+        """What its file held must be forgotten; from any thread."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class LiveIndex:
+    """Made in the event loop that will close it."""
+
+    def __init__(self, path: Path, model_id: str, threads: ConnectionThreads, options: IndexOptions) -> None:
+        self._path = path
+        self._model_id = model_id
+        self._threads = threads
+        self._options = options
+        self._current = CurrentIndex(self._fell_behind)
+        self._loop = asyncio.get_running_loop()
+        self._due = asyncio.Event()
+        self._due.set()
+        self._must_build = False
+        self.degraded: tuple[str, ...] = ()
+        self._task = asyncio.create_task(self._keep_ready())
+
+    async def close(self) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    def view_for(self, connection: apsw.Connection) -> IndexView | None:
+        return self._current.view_for(connection)
+
+    def build_again(self) -> None:
+        self._must_build = True
+        self._wake()
+
+    def _fell_behind(self) -> None:
+        if not self._current.is_worn:
+            self.degraded = (BUILDING,)
+        self._wake()
+
+    def _wake(self) -> None:
+        with suppress(RuntimeError):  # the loop is closed, and so is the store
+            self._loop.call_soon_threadsafe(self._due.set)
+
+    async def _keep_ready(self) -> None:
+        while True:
+            with suppress(TimeoutError):  # others may have made a small store a large one
+                await asyncio.wait_for(self._due.wait(), CHECKED_EVERY_SECONDS)
+            self._due.clear()
+            try:
+                await self._make_ready()
+            except (MemoryServiceError, OSError) as error:
+                logger.warning("Searches read the database itself, which is slower: %s", error)
+                self.degraded = (UNAVAILABLE,)
+                self._current.forget()
+                await asyncio.sleep(PAUSE_AFTER_FAILURE_SECONDS)
+                self._due.set()
+
+    async def _make_ready(self) -> None:
+        current = self._current
+        if not await self._threads.read(current.still_follows):
+            current.forget()
+        if current.contents is None:
+            if await self._threads.read(self._is_small):
+                self.degraded = ()
+                return
+            self.degraded = (BUILDING,)
+            contents = await self._loaded() or await self._built()
+        elif self._must_build or current.is_worn:
+            contents = await self._built()
+        else:
+            contents = current.contents
+        while await self._threads.read(lambda connection: current.take_in_some(connection, contents)):
+            pass
+        self.degraded = ()
+
+    def _is_small(self, connection: apsw.Connection) -> bool:
+        counted = "SELECT count(*) FROM (SELECT 1 FROM memories LIMIT ?)"
+        return int(connection.execute(counted, (self._options.min_memories,)).get) < self._options.min_memories
+
+    async def _loaded(self) -> Contents | None:
+        """From the file, if it is whole and of this store; what has changed since is taken in later."""
+        try:
+            snapshot = await asyncio.to_thread(read_snapshot, index_file(self._path))
+        except Unusable as error:
+            logger.info("There is no search index to load: %s", error)
+            return None
+        header = snapshot.header
+        if header.model_id != self._model_id:
+            return None
+        if not await self._threads.read(lambda connection: follows(connection, header.position)):
+            return None
+        return await asyncio.to_thread(Contents, snapshot)
+
+    async def _built(self) -> Contents:
+        self._must_build = False
+        await self._run_builder(await self._threads.read(newest_position))
+        contents = await self._loaded()
+        if contents is None:
+            raise StorageUnavailable(f"The search index of {self._path} is not usable after it was built.")
+        return contents
+
+    async def _run_builder(self, least: Position) -> None:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            BUILDER,
+            str(self._path),
+            str(least.sequence),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            # Threads of its own would take the cores from searches.
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+        )
+        try:
+            _, errors = await process.communicate()
+        except asyncio.CancelledError:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+            raise
+        if process.returncode:
+            last = errors.decode(errors="replace").strip().rpartition("\n")[2]
+            raise StorageUnavailable(f"The search index of {self._path} cannot be built: {last}")

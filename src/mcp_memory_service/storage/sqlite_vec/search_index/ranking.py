@@ -1,0 +1,90 @@
+"""What was found in the parts of an index as one list, best first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....models import Candidates
+from .columns import NO_SEQUENCE, NONE
+from .view import Part
+
+HASH_HEX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Documents of one part with their scores."""
+
+    part: Part
+    documents: NDArray[np.intp]
+    scores: NDArray[np.float64]
+
+    def only(self, chosen: NDArray[np.bool_]) -> "Found":
+        return Found(self.part, self.documents[chosen], self.scores[chosen])
+
+    def rounded(self, digits: int) -> "Found":
+        return Found(self.part, self.documents, np.round(self.scores, digits))
+
+
+def best_of(found: Sequence[Found], limit: int) -> list[Found]:
+    """The best `limit`, with all that are equal to the last of them."""
+    found = [each for each in found if each.documents.size]
+    place = sum(each.scores.size for each in found) - limit
+    if place <= 0:
+        return found
+    least = np.partition(np.concatenate([each.scores for each in found]), place)[place]
+    chosen = (each.only(each.scores >= least) for each in found)
+    return [each for each in chosen if each.documents.size]
+
+
+def ranked(found: Sequence[Found], limit: int, *, newest_first: bool = False) -> Candidates:
+    """Of equal scores the newer first if asked for, then the smaller content_hash."""
+    found = best_of(found, limit)
+    if not found:
+        return Candidates((), np.empty(0, np.int64), np.empty(0, np.float64))
+    scores = np.concatenate([each.scores for each in found])
+    created_at = np.concatenate([each.part.documents.created_at[each.documents] for each in found])
+    hashes = np.concatenate([each.part.documents.hashes[each.documents] for each in found])
+    order = _order(scores, created_at if newest_first else None, hashes)[:limit]
+    digits = hashes[order].tobytes().hex()
+    sessions, sequences = _places_in_sessions(found, order)
+    return Candidates(
+        content_hashes=[digits[start : start + HASH_HEX] for start in range(0, len(digits), HASH_HEX)],
+        created_at=created_at[order],
+        raw_scores=scores[order],
+        sessions=sessions,
+        sequences=sequences,
+    )
+
+
+def _order(
+    scores: NDArray[np.float64], created_at: NDArray[np.int64] | None, hashes: NDArray[np.uint8]
+) -> NDArray[np.intp]:
+    order = np.argsort(-scores)
+    in_order = scores[order]
+    if not (in_order[1:] == in_order[:-1]).any():
+        return order
+    keys = (-scores,) if created_at is None else (-created_at, -scores)
+    words = np.ascontiguousarray(hashes).view(">u8")
+    return np.lexsort((*words.T[::-1], *keys))
+
+
+def _places_in_sessions(
+    found: Sequence[Found], order: NDArray[np.intp]
+) -> tuple[list[str | None] | None, list[int | None] | None]:
+    codes = np.concatenate([each.part.documents.sessions[each.documents] for each in found])[order]
+    numbers = np.concatenate([each.part.documents.sequences[each.documents] for each in found])[order]
+    sequences = None
+    if (numbers != NO_SEQUENCE).any():
+        sequences = [None if number == NO_SEQUENCE else number for number in cast("list[int]", numbers.tolist())]
+    if (codes == NONE).all():
+        return None, sequences
+    part_of: list[int] = np.repeat(np.arange(len(found)), [each.documents.size for each in found])[order].tolist()
+    sessions = [
+        None if code == NONE else found[part].part.session(code)
+        for part, code in zip(part_of, cast("list[int]", codes.tolist()), strict=True)
+    ]
+    return sessions, sequences

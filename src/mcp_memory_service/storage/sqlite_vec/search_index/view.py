@@ -1,0 +1,117 @@
+"""An index at one moment: never changed, so that a search sees one state of the store from beginning to end."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....models import MemoryFilter
+from .codes import Quantizer
+from .columns import Documents, NameCodes, Windows
+from .postings import TAG, Key, Occurrences
+from .snapshot import Position
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The snapshot, or what has come since."""
+
+    documents: Documents
+    windows: Windows
+    alive: Mask | None
+    """Which documents are still there; None if all are."""
+    one_window_each: bool
+    """Whether the rows of windows are those of documents."""
+    occurrences: Callable[[int], Occurrences]
+    """Of a term by its key, also in documents that are gone."""
+    places: Callable[[NDArray[np.int64]], NDArray[np.intp]]
+    """Where memories are by their ids, as far as they are here, or were."""
+    session: Callable[[int], str]
+    """From its code to its name."""
+
+    def present(self, found: Occurrences) -> Occurrences:
+        """Without the documents that are gone."""
+        if self.alive is None or not found.documents.size:
+            return found
+        there = self.alive[found.documents]
+        return found if there.all() else Occurrences(found.documents[there], found.frequencies[there])
+
+
+@dataclass(frozen=True, slots=True)
+class IndexView:
+    position: Position
+    parts: tuple[Part, ...]
+    quantizer: Quantizer
+    key: Key
+    namespaces: NameCodes
+    memory_types: NameCodes
+    documents: int
+    tokens: int
+    """Of the documents that are there."""
+    per_namespace: Mapping[int, int]
+    """How many documents are there, by the code of the namespace."""
+
+    @property
+    def mean_length(self) -> float:
+        return self.tokens / self.documents if self.documents else 0.0
+
+    def count(self, namespace: str) -> int:
+        code = self.namespaces.get(namespace)
+        return 0 if code is None else self.per_namespace.get(code, 0)
+
+    def having(self, kind: bytes, term: str) -> list[Occurrences]:
+        """The documents of each part that have a term."""
+        key = self.key(kind, term)
+        return [part.present(part.occurrences(key)) for part in self.parts]
+
+    def masks(self, where: MemoryFilter) -> "list[Mask | None] | None":
+        """Which documents of each part pass a filter: None for a part of which all do, None at all if no document of
+        the store can."""
+        namespace = self.namespaces.get(where.namespace)
+        memory_type = None if where.memory_type is None else self.memory_types.get(where.memory_type)
+        if namespace is None or (where.memory_type is not None and memory_type is None):
+            return None
+        only_one_namespace = self.per_namespace.get(namespace, 0) == self.documents
+        masks: list[Mask | None] = []
+        tagged = self._tagged(where)
+        for part, with_tags in zip(self.parts, tagged, strict=True):
+            documents = part.documents
+            conditions = [part.alive, with_tags]
+            if not only_one_namespace:
+                conditions.append(documents.namespaces == namespace)
+            if memory_type is not None:
+                conditions.append(documents.memory_types == memory_type)
+            if where.after is not None:
+                conditions.append(documents.created_at >= where.after)
+            if where.before is not None:
+                conditions.append(documents.created_at < where.before)
+            masks.append(_all_of([condition for condition in conditions if condition is not None]))
+        return masks
+
+    def _tagged(self, where: MemoryFilter) -> "list[Mask | None]":
+        """Which documents of each part have any or all of the tags asked for."""
+        if not where.tags:
+            return [None for _ in self.parts]
+        counts = [np.zeros(len(part.documents), np.uint16) for part in self.parts]
+        for tag in dict.fromkeys(where.tags):
+            for count, found in zip(counts, self.having(TAG, tag_term(where.namespace, tag)), strict=True):
+                count[found.documents] += 1
+        least = len(where.tags) if where.tag_match == "all" else 1
+        return [count >= least for count in counts]
+
+
+def tag_term(namespace: str, folded: str) -> str:
+    """Tags are counted for each namespace by itself; a namespace has no line breaks in it."""
+    return f"{namespace}\n{folded}"
+
+
+def _all_of(conditions: list[Mask]) -> Mask | None:
+    if not conditions:
+        return None
+    combined = conditions[0]
+    for condition in conditions[1:]:
+        combined = combined & condition
+    return combined

@@ -1,0 +1,50 @@
+"""A SQLite store that answers every search from its index, however small it is: for the contract of all stores."""
+
+from pathlib import Path
+
+import apsw
+
+from mcp_memory_service.hybrid_search import indexed_text
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.sqlite_vec.search_index.building import build
+from mcp_memory_service.storage.sqlite_vec.search_index.contents import Contents
+from mcp_memory_service.storage.sqlite_vec.search_index.current import CurrentIndex
+from mcp_memory_service.storage.sqlite_vec.search_index.snapshot import index_file, read_snapshot
+from mcp_memory_service.storage.sqlite_vec.search_index.view import IndexView
+
+
+class EagerIndex:
+    """Built by the first search, in the thread that searches, and brought up to date by the next ones."""
+
+    degraded = ()
+
+    def __init__(self, store: Path) -> None:
+        self._file = index_file(store)
+        self._current = CurrentIndex(needs_care=lambda: None)
+        self.answered = 0
+
+    def view_for(self, connection: apsw.Connection) -> IndexView | None:
+        if not self._current.is_usable or not self._current.still_follows(connection):
+            self._make(connection)
+        view = self._current.view_for(connection)
+        self.answered += view is not None
+        return view
+
+    def build_again(self) -> None:
+        self._current.forget()
+
+    def _make(self, connection: apsw.Connection) -> None:
+        if not connection.execute("SELECT count(*) FROM vectors").get:
+            return
+        build(connection, self._file)
+        contents = Contents(read_snapshot(self._file))
+        while self._current.take_in_some(connection, contents):
+            pass
+
+    async def close(self) -> None:
+        self._current.forget()
+
+
+async def open_indexed(path: Path, model_id: str, dimension: int | None) -> SqliteVecStorage:
+    plain = await SqliteVecStorage.open(path, model_id, dimension, indexed_text)
+    return SqliteVecStorage(plain._threads, model_id, indexed_text, EagerIndex(path))

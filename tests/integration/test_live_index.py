@@ -1,0 +1,232 @@
+"""The index of a large store comes by itself, is never trusted over the rows, and goes when it must."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mcp_memory_service.errors import StorageUnavailable
+from mcp_memory_service.hybrid_search import indexed_text, query_terms
+from mcp_memory_service.models import EmbeddedMemory, Memory, MemoryFilter, MemoryPatch, content_hash
+from mcp_memory_service.storage.sqlite_vec import IndexOptions, SqliteVecStorage, StoreUpkeep
+from mcp_memory_service.storage.sqlite_vec.search_index import LiveIndex, index_file
+from mcp_memory_service.storage.sqlite_vec.search_index.snapshot import Unusable, read_snapshot
+
+DIMENSION = 64
+MODEL_ID = "random-64"
+LARGE = 60
+EVERYTHING = MemoryFilter()
+
+
+def item(number: int, text: str = "") -> EmbeddedMemory:
+    content = text or f"note {number} about topic{number % 7}"
+    vector = np.random.default_rng(number).normal(size=DIMENSION).astype(np.float32)
+    memory = Memory(content, content_hash(content), number, number, tags=(f"tag{number % 3}",))
+    return EmbeddedMemory(memory, (vector,))
+
+
+async def opened(path: Path, *, min_memories: int = 50) -> SqliteVecStorage:
+    return await SqliteVecStorage.open(
+        path, MODEL_ID, DIMENSION, indexed_text, index=IndexOptions(min_memories=min_memories)
+    )
+
+
+def live(store: SqliteVecStorage) -> LiveIndex:
+    assert isinstance(store._index, LiveIndex)
+    return store._index
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def indexed(path: Path) -> SqliteVecStorage:
+    """A store that answers from its index."""
+    store = await opened(path)
+    await until(lambda: live(store)._current.is_usable)
+    return store
+
+
+@pytest.fixture
+async def path(tmp_path: Path) -> Path:
+    """Of a store that is large for these tests."""
+    file = tmp_path / "store.db"
+    store = await SqliteVecStorage.open(file, MODEL_ID, DIMENSION, indexed_text)
+    await store.store_batch([item(number) for number in range(LARGE)])
+    await store.close()
+    return file
+
+
+async def found_by_words(store: SqliteVecStorage, query: str) -> set[str]:
+    return {hit.content_hash for hit in await store.search_by_text(query_terms(query), 1000, EVERYTHING)}
+
+
+async def test_a_large_store_is_searched_exactly_until_its_index_is_there(path: Path):
+    store = await opened(path)
+    await until(lambda: store.degraded == ("index_building",))
+    before = list(await store.retrieve(item(3).vectors[0], 5, EVERYTHING))
+    await until(lambda: live(store)._current.is_usable)
+    assert list(await store.retrieve(item(3).vectors[0], 5, EVERYTHING)) == before
+    assert store.degraded == ()
+    await store.close()
+
+
+async def test_a_small_store_has_no_index(tmp_path: Path):
+    store = await opened(tmp_path / "store.db", min_memories=2)
+    await store.store(item(1))
+    await live(store)._make_ready()
+    assert (store.degraded, index_file(tmp_path / "store.db").exists()) == ((), False)
+    await store.store(item(2))
+    await live(store)._make_ready()
+    assert live(store)._current.is_usable
+    await store.close()
+
+
+async def test_the_file_of_an_index_is_used_again(path: Path):
+    await (await indexed(path)).close()
+    written = index_file(path).stat().st_mtime_ns
+    store = await indexed(path)
+    assert index_file(path).stat().st_mtime_ns == written
+    await store.close()
+
+
+async def test_the_file_of_an_index_is_for_its_owner_alone_and_has_no_words(path: Path):
+    await (await indexed(path)).close()
+    assert index_file(path).stat().st_mode & 0o077 == 0
+    assert b"topic" not in index_file(path).read_bytes()
+
+
+async def test_what_another_process_writes_and_deletes_is_seen_by_the_next_search(path: Path):
+    store, other = await indexed(path), await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text)
+    gone, changed = item(0).memory, item(1).memory
+    new = item(1000, "a kestrel above the field")
+    await other.store(new)
+    await other.delete("default", gone.content_hash)
+    await other.update("default", changed.content_hash, MemoryPatch(tags=("falcon",)), now=9)
+    assert await found_by_words(store, "kestrel falcon") == {new.memory.content_hash, changed.content_hash}
+    assert gone.content_hash not in await found_by_words(store, "note")
+    nearest = await store.retrieve(item(0).vectors[0], 1000, EVERYTHING)
+    assert gone.content_hash not in {hit.content_hash for hit in nearest}
+    assert live(store)._current.is_usable
+    await other.close()
+    await store.close()
+
+
+async def test_more_changes_than_a_search_takes_in_are_taken_in_behind_it(path: Path):
+    store = await indexed(path)
+    await store.store_batch([item(number, f"late {number}") for number in range(1000, 1600)])
+    assert len(await found_by_words(store, "late")) == 600
+    assert store.degraded == ("index_building",)
+    await until(lambda: store.degraded == ())
+    assert len(await found_by_words(store, "late")) == 600
+    await store.close()
+
+
+async def test_an_index_with_much_beside_its_snapshot_is_built_anew(path: Path):
+    store = await indexed(path)
+    before = live(store)._current.contents
+    for start in range(1000, 6000, 500):
+        await store.store_batch([item(number, f"late {number}") for number in range(start, start + 500)])
+        await found_by_words(store, "late")
+    await until(lambda: live(store)._current.contents is not before)
+    assert len(await found_by_words(store, "late")) == 1000  # as many as were asked for
+    assert await store.count_all_memories("default") == LARGE + 5000
+    await store.close()
+
+
+@pytest.mark.parametrize("place", [0, 10, 200, -200, -1])
+async def test_a_damaged_file_is_noticed_and_built_anew(path: Path, place: int):
+    await (await indexed(path)).close()
+    file = index_file(path)
+    whole = bytearray(file.read_bytes())
+    whole[place] ^= 0x10
+    file.write_bytes(whole)
+    with pytest.raises(Unusable):
+        read_snapshot(file)
+    store = await indexed(path)
+    assert len(await found_by_words(store, "note")) == LARGE
+    await store.close()
+    read_snapshot(file)
+
+
+async def test_a_file_that_is_cut_off_or_of_another_format_is_not_used(path: Path):
+    await (await indexed(path)).close()
+    file = index_file(path)
+    whole = file.read_bytes()
+    for contents in (b"", whole[:8], whole[: len(whole) // 2], whole.replace(b'"format": 1', b'"format": 9')):
+        file.write_bytes(contents)
+        with pytest.raises(Unusable):
+            read_snapshot(file)
+
+
+async def test_an_index_of_another_history_is_not_used(path: Path, tmp_path: Path):
+    """A copy of the store goes its own way; then its index lands beside the first one."""
+    copy = tmp_path / "copy.db"
+    with sqlite3.connect(path) as source, sqlite3.connect(copy) as target:
+        source.backup(target)
+    for file, text in ((path, "ours alone"), (copy, "theirs alone")):
+        store = await SqliteVecStorage.open(file, MODEL_ID, DIMENSION, indexed_text)
+        await store.store(item(500, text))
+        await store.close()
+    await (await indexed(copy)).close()
+    index_file(copy).rename(index_file(path))
+    store = await indexed(path)
+    assert len(await found_by_words(store, "ours")) == 1
+    assert len(await found_by_words(store, "theirs")) == 0
+    await store.close()
+
+
+async def test_a_backup_that_is_put_back_is_what_is_searched(path: Path, tmp_path: Path):
+    upkeep = StoreUpkeep(path, indexed_text, lambda *_: None)
+    backup, _ = await asyncio.to_thread(upkeep.back_up, tmp_path / "one.backup")
+    store = await indexed(path)
+    await store.store(item(700, "stored after the backup"))
+    assert len(await found_by_words(store, "backup")) == 1
+    await asyncio.to_thread(upkeep.restore, backup)
+    assert await found_by_words(store, "backup") == set()
+    await store.store(item(701, "another one after the backup"))
+    assert await found_by_words(store, "backup") == {item(701, "another one after the backup").memory.content_hash}
+    await until(lambda: live(store)._current.is_usable and store.degraded == ())
+    assert len(await found_by_words(store, "backup")) == 1
+    await store.close()
+
+
+async def test_a_purge_takes_the_file_of_the_index_away(path: Path):
+    await (await indexed(path)).close()
+    store = await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text)
+    await store.purge("default", [item(0).memory.content_hash])
+    assert not index_file(path).exists()
+    await store.close()
+
+
+async def test_a_purge_has_the_index_built_anew(path: Path):
+    store = await indexed(path)
+    before = live(store)._current.contents
+    await store.purge("default", [item(0).memory.content_hash])
+    assert item(0).memory.content_hash not in await found_by_words(store, "note")
+    await until(lambda: live(store)._current.contents is not before)
+    await until(lambda: store.degraded == ())
+    assert len(read_snapshot(index_file(path)).columns["memory_ids"]) == LARGE - 1
+    await store.close()
+
+
+async def test_where_no_index_can_be_built_the_rows_are_searched_and_it_is_said(path: Path):
+    index_file(path).mkdir()  # nothing can be put in its place
+    store = await opened(path)
+    await until(lambda: store.degraded == ("index_unavailable",))
+    assert len(await found_by_words(store, "note")) == LARGE
+    await store.close()
+
+
+async def test_a_store_that_is_closed_while_its_index_is_built_leaves_nothing_behind(path: Path):
+    store = await opened(path)
+    await until(lambda: store.degraded == ("index_building",))
+    await store.close()
+    with pytest.raises(StorageUnavailable):
+        await store.count_all_memories("default")
+    assert not list(path.parent.glob(".*.part"))
