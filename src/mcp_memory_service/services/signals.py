@@ -6,6 +6,8 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..embeddings.base import Embedder
 from ..errors import InvalidVector, SearchUnavailable, Unavailable
 from ..hybrid_search import (
@@ -22,7 +24,7 @@ from ..hybrid_search import (
     word_evidence,
     word_tokens,
 )
-from ..models import Candidate, Memory, MemoryFilter, QueryTerms, Vector
+from ..models import Candidate, Candidates, Memory, MemoryFilter, QueryTerms, Vector
 from ..storage.base import MemoryStorage
 from .tag_cache import KnownTags, TagCache
 from .vector_background import VectorBackground
@@ -154,7 +156,8 @@ class Signals:
             prominence, degraded = None, (*degraded, _note("evidence_unavailable", error))
         least = question.min_similarity
         if least is not None:
-            found = [candidate for candidate in found if candidate.raw_score >= least]
+            columns = Candidates.of(found)
+            found = columns.take(np.flatnonzero(columns.raw_scores >= least))
         return VectorSignal(found, degraded, answer.failed, prominence)
 
     async def _prominence(
@@ -240,7 +243,7 @@ def _words_of(memories: Sequence[Memory]) -> set[str]:
     return {word for text in texts for word in word_tokens(text)}
 
 
-async def _asked(search: Coroutine[Any, Any, list[Candidate]], reason: str) -> Signal:
+async def _asked(search: Coroutine[Any, Any, Sequence[Candidate]], reason: str) -> Signal:
     try:
         return Signal(await search)
     except Unavailable as error:
