@@ -70,6 +70,12 @@ class Fused(Sequence[FusedCandidate]):
         """Places in the pool, best first."""
         return self.members if self.sorted else order_of(self.pool, self.members)
 
+    @property
+    def content_hashes(self) -> list[str]:
+        """Best first."""
+        places: list[int] = self.order.tolist()
+        return [self.pool.content_hashes[place] for place in places]
+
     def __len__(self) -> int:
         return len(self.members)
 

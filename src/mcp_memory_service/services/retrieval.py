@@ -212,13 +212,15 @@ class Retrieval:
         page = ranking.fused[paging.offset : paging.offset + paging.page_size]
         if not page:
             return ()
-        found = await self._storage.get_many(request.where.namespace, [candidate.content_hash for candidate in page])
+        found = await self._storage.get_many(request.where.namespace, page.content_hashes)
         candidates = {candidate.content_hash: candidate for candidate in page}
-        # One that was deleted since the signals answered is not among the found.
-        return tuple(self._hit(request, ranking, memory, candidates[memory.content_hash]) for memory in found)
-
-    def _hit(self, request: RetrievalRequest, ranking: Ranking, memory: Memory, candidate: FusedCandidate) -> Hit:
         best = ranking.fused[0].score
+        # One that was deleted since the signals answered is not among the found.
+        return tuple(self._hit(request, ranking, memory, candidates[memory.content_hash], best) for memory in found)
+
+    def _hit(
+        self, request: RetrievalRequest, ranking: Ranking, memory: Memory, candidate: FusedCandidate, best: float
+    ) -> Hit:
         vector = candidate.votes.get(VECTOR)
         tags = [tag for tag in memory.tags if fold_tag(tag) in ranking.answers.tag.keywords]
         return Hit(
