@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 import pytest
@@ -58,7 +58,7 @@ async def stores(tmp_path_factory: pytest.TempPathFactory, qdrant_url: str) -> A
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def order(found: list[Candidate]) -> list[str]:
+def order(found: Sequence[Candidate]) -> list[str]:
     return [candidate.content_hash for candidate in found]
 
 

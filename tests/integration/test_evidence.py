@@ -1,11 +1,13 @@
 """Neighbours and evidence through the service, and the ranks that have neither."""
 
+import asyncio
+
 import pytest
-from tests.fakes import WordEmbedder
+from tests.fakes import PartlyBrokenStorage, WordEmbedder
 from tests.notes import contents, store_notes
 
 from mcp_memory_service.hybrid_search import RankingPolicy
-from mcp_memory_service.models import MemoryDraft
+from mcp_memory_service.models import MemoryDraft, VectorSample
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
@@ -35,6 +37,42 @@ async def test_quoted_words_count_as_evidence(service: MemoryService):
     assert plain.evidence == quoted.evidence
     assert quoted.evidence is not None
     assert quoted.evidence.keyword_coverage == 1.0
+
+
+class CountingDraws(PartlyBrokenStorage):
+    draws = 0
+
+    async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
+        self.draws += 1
+        return await super().sample_vectors(namespace, limit)
+
+
+async def test_a_few_writes_among_many_memories_do_not_draw_the_sample_anew(storage: SqliteVecStorage):
+    counting = CountingDraws(storage)
+    service = MemoryService(counting, WordEmbedder())
+    await store_notes(service, 300)
+
+    async def draws_after_storing(*contents: str) -> int:
+        if contents:
+            await service.store_batch([MemoryDraft(content) for content in contents])
+        await asyncio.gather(*(service.retrieve_memories(f"note about topic {i}") for i in range(4)))
+        return counting.draws
+
+    assert await draws_after_storing() == 1
+    assert await draws_after_storing("one", "two", "three") == 1
+    assert await draws_after_storing("a fourth of 300") == 2
+    assert await draws_after_storing("and one more") == 2
+
+
+async def test_among_a_few_memories_every_write_is_seen_in_the_evidence(storage: SqliteVecStorage):
+    counting = CountingDraws(storage)
+    service = MemoryService(counting, WordEmbedder())
+    await store_notes(service, 99)
+    for number in range(3):
+        await service.retrieve_memories("note about topic 3")
+        assert counting.draws == number + 1
+        if number < 2:
+            await service.delete_memory((await service.list_memories()).memories[0].content_hash)
 
 
 async def test_rrf_is_alpha_weighted_reciprocal_ranks_and_nothing_else(storage: SqliteVecStorage):

@@ -1,5 +1,6 @@
 """Opens a store file as the next start would, and says what is wrong with what it holds."""
 
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
@@ -94,5 +95,5 @@ async def _not_searchable(store: SqliteVecStorage, found: dict[str, Held]) -> in
     return missing
 
 
-def _hashes(candidates: list[Candidate]) -> set[str]:
+def _hashes(candidates: Sequence[Candidate]) -> set[str]:
     return {candidate.content_hash for candidate in candidates}

@@ -1,7 +1,7 @@
 """The ranking functions: the cases of the requirements, then properties that must hold for any input."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
@@ -38,7 +38,7 @@ def found(name: str, score: float = 1.0, created_at: int = NOW) -> Candidate:
     return Candidate(name, created_at, score)
 
 
-def names(fused: list[FusedCandidate]) -> list[str]:
+def names(fused: Sequence[FusedCandidate]) -> list[str]:
     return [candidate.content_hash for candidate in fused]
 
 
@@ -145,7 +145,7 @@ many_weights = st.fixed_dictionaries({name: st.floats(0.01, 5) for name in ("vec
 
 @given(many_signals, many_weights, st.sampled_from([fuse_rrf, fuse_scores]))
 def test_any_fusion_loses_invents_and_repeats_nothing(
-    signals: dict[str, list[Candidate]], weights: dict[str, float], fuse: Callable[..., list[FusedCandidate]]
+    signals: dict[str, list[Candidate]], weights: dict[str, float], fuse: Callable[..., Sequence[FusedCandidate]]
 ):
     fused = fuse(signals, weights)
     assert sorted(names(fused)) == sorted({c.content_hash for found in signals.values() for c in found})
@@ -156,7 +156,7 @@ def test_any_fusion_loses_invents_and_repeats_nothing(
 
 @given(many_signals, many_weights, st.sampled_from([fuse_rrf, fuse_scores]))
 def test_the_order_of_the_signals_does_not_matter(
-    signals: dict[str, list[Candidate]], weights: dict[str, float], fuse: Callable[..., list[FusedCandidate]]
+    signals: dict[str, list[Candidate]], weights: dict[str, float], fuse: Callable[..., Sequence[FusedCandidate]]
 ):
     turned = dict(reversed(signals.items()))
     expected, actual = fuse(signals, weights), fuse(turned, weights)

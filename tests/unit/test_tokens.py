@@ -1,10 +1,12 @@
 """How texts and queries are cut into the words of the keyword signal."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory_service.hybrid_search import indexed_text, matched_spans, query_terms, snippet
+from mcp_memory_service.hybrid_search import indexed_text, matched_spans, query_terms, snippet, word_tokens
 from mcp_memory_service.hybrid_search.tokens import MAX_QUERY_TERMS
 from mcp_memory_service.models import QueryTerms
 
@@ -103,6 +105,21 @@ def test_a_snippet_shows_the_matched_words():
     assert shown.startswith("…")
     assert shown.endswith("…")
     assert len(shown) < 250
+
+
+@given(st.text("ab_é7 .+東京", max_size=60), st.text('ab_é7 "東京', max_size=20))
+def test_matched_spans_are_all_words_that_share_a_token_with_the_query(content: str, query: str):
+    terms = query_terms(query)
+    wanted = {*terms.words, *(word for phrase in terms.phrases for word in phrase)}
+    wanted.update(word for name in terms.names for word in word_tokens(name))
+    expected = [word.span() for word in re.finditer(r"\w+", content) if wanted & set(word_tokens(word.group()))]
+    assert matched_spans(content, query) == expected
+
+
+def test_of_many_matches_the_densest_part_is_shown():
+    content = "port " + "filler " * 60 + "port and port " + "filler " * 60 + "port port port " + "filler " * 60
+    assert (snippet(content, "port") or "").count("**port**") == 3
+    assert (snippet(content + "port port port", "port") or "").endswith("…"), "of equals the first"
 
 
 @given(st.text(max_size=300), st.text(max_size=50))

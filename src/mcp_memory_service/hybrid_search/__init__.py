@@ -9,15 +9,14 @@ from .evidence import (
     vector_prominence,
     word_evidence,
 )
+from .fused import Fused, FusedCandidate, Vote, best_first
 from .fusion import (
     KEYWORD,
     NEIGHBOUR,
     TAG,
     VECTOR,
-    FusedCandidate,
     FusionMethod,
     HybridScoreDebug,
-    Vote,
     above_background,
     combine_results_rrf,
     debug_of,
@@ -30,6 +29,7 @@ from .keywords import STOP_WORDS, TagVocabulary, extract_query_keywords
 from .match_rank import as_rare_as_they_are_few, dividing_tags, shared_ranks, tag_weights
 from .neighbours import lent_scores, missing_neighbours
 from .policy import RankingPolicy
+from .pool import Pool
 from .recency import apply_recency_decay, recency_factor
 from .snippets import matched_spans, snippet
 from .tokens import indexed_text, query_terms, word_tokens
@@ -43,9 +43,11 @@ __all__ = [
     "VECTOR",
     "AdaptiveThresholds",
     "Evidence",
+    "Fused",
     "FusedCandidate",
     "FusionMethod",
     "HybridScoreDebug",
+    "Pool",
     "RankingPolicy",
     "TagVocabulary",
     "Vote",
@@ -54,6 +56,7 @@ __all__ = [
     "alpha_from_evidence",
     "apply_recency_decay",
     "as_rare_as_they_are_few",
+    "best_first",
     "combine_results_rrf",
     "debug_of",
     "dividing_tags",

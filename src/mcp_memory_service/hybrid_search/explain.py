@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from ..models import Memory, MemoryFilter, fold_tag
-from .fusion import FusedCandidate
+from .fused import Fused, FusedCandidate
 
 ALPHA_STEPS = 100
 
@@ -24,7 +24,7 @@ def failed_filters(memory: Memory, where: MemoryFilter) -> list[str]:
 
 def place_of(content_hash: str, fused: Sequence[FusedCandidate]) -> int | None:
     """1-based place in a ranking; None if it is not there."""
-    return next((place for place, found in enumerate(fused, start=1) if found.content_hash == content_hash), None)
+    return Fused.of(fused).place_of(content_hash)
 
 
 def nearest_alpha(

@@ -1,14 +1,17 @@
 """Any number of ranked lists fused into one score, with the arithmetic left open to inspection."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ..models import Candidate
-from .match_rank import shared_ranks
-from .neighbours import lent_scores
+from ..models import Candidate, Candidates
+from .fused import Fused, FusedCandidate, SignalVotes, VotesFor, order_of
+from .match_rank import rank_column
+from .neighbours import Places, Scores
+from .pool import Pool
 
 RRF_K = 60
 # One to three are within 0.006 NDCG@10 of each other on every set (docs/adr/0008).
@@ -20,15 +23,6 @@ VECTOR, TAG, KEYWORD, NEIGHBOUR = "vector", "tag", "keyword", "neighbour"
 _SHARED_RANKS = frozenset({TAG, KEYWORD})
 
 FusionMethod: TypeAlias = Literal["rrf", "score"]
-
-
-class Vote(NamedTuple):
-    """What one signal says of one memory."""
-
-    rank: int
-    raw_score: float
-    contribution: float
-    """To the fused score: weight / (k + rank), or weight · normalised score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +50,6 @@ class HybridScoreDebug:
     fusion: FusionMethod = field(default="rrf")
 
 
-class FusedCandidate(NamedTuple):
-    """A memory that at least one signal found, with its fused score and the votes it is made of.
-
-    A named tuple and not a dataclass: thousands are made for a query, and tuples are made three times as fast.
-    """
-
-    content_hash: str
-    created_at: int
-    score: float
-    votes: Mapping[str, Vote]
-    recency_factor: float = 1.0
-
-
-def best_first(candidate: FusedCandidate) -> tuple[float, int, str]:
-    """The one sort key: of equals the newer, then the smaller id."""
-    return (-candidate.score, -candidate.created_at, candidate.content_hash)
-
-
 def rrf_score(rank: int, k: int = RRF_K) -> float:
     """`1 / (k + rank)`; ranks are 1-based."""
     if rank < 1:
@@ -83,24 +59,22 @@ def rrf_score(rank: int, k: int = RRF_K) -> float:
 
 def combine_results_rrf(
     vector_results: Sequence[Candidate], tag_matches: Sequence[Candidate], alpha: float, k: int = RRF_K
-) -> list[FusedCandidate]:
+) -> Fused:
     """Fuse the vector and the tag list: `alpha / (k + vector rank) + (1 - alpha) / (k + tag rank)`, best first."""
     return fuse_rrf({VECTOR: vector_results, TAG: tag_matches}, {VECTOR: alpha, TAG: 1.0 - alpha}, k)
 
 
-def fuse_rrf(
-    signals: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float], k: int = RRF_K
-) -> list[FusedCandidate]:
+def fuse_rrf(signals: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float], k: int = RRF_K) -> Fused:
     """Sum `weight / (k + rank)` over the signals, best first; a memory appears once however many found it.
 
     Each list must be in its signal's own order. A signal without weight has no vote.
     """
-    return _fuse(signals, weights, lambda _name, ranks, _scores: [rrf_score(rank, k) for rank in ranks])
+    return _fuse(signals, weights, lambda name, scores: 1.0 / (k + _ranks(name, scores)))
 
 
 def fuse_scores(
     signals: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float], neighbour_weight: float = 0.0
-) -> list[FusedCandidate]:
+) -> Fused:
     """Sum `weight · normalised score` over the signals, best first.
 
     Vector scores are stretched to 0 … 1 above their background, keyword scores count as a share of the best. Tag scores
@@ -111,29 +85,34 @@ def fuse_scores(
     return _fuse(signals, weights, _normalised, neighbour_weight)
 
 
-def _normalised(name: str, _: list[int], scores: list[float]) -> list[float]:
+def _normalised(name: str, scores: Scores) -> Scores:
     if name == TAG:
-        return [min(1.0, score) for score in scores]
-    return above_background(scores) if name == VECTOR else share_of_best(scores)
+        return np.minimum(1.0, scores)
+    return _above_background(scores) if name == VECTOR else _share_of_best(scores)
 
 
 def above_background(scores: Sequence[float]) -> list[float]:
     """Scores stretched so that the greatest is 1, and 0 is two standard deviations below their mean or the least of
     them, whichever is lower: similarities have no natural zero, and the second of two is not worth nothing."""
-    if not scores:
-        return []
-    values = np.asarray(scores, dtype=np.float64)
-    greatest = values.max()
-    floor = min(values.min(), values.mean() - BACKGROUND_DEVIATIONS * values.std())
-    if greatest <= floor:
-        return [1.0] * len(scores)
-    return ((values - floor) / (greatest - floor)).tolist()
+    return _above_background(np.asarray(scores, np.float64)).tolist()
+
+
+def _above_background(scores: Scores) -> Scores:
+    if not len(scores):
+        return scores
+    greatest = scores.max()
+    floor = min(scores.min(), scores.mean() - BACKGROUND_DEVIATIONS * scores.std())
+    return (scores - floor) / (greatest - floor) if greatest > floor else np.ones(len(scores))
 
 
 def share_of_best(scores: Sequence[float]) -> list[float]:
     """Scores as a share of the greatest; what is not listed would be 0, as a text without the words is."""
-    greatest = max(scores, default=0.0)
-    return [score / greatest if greatest > 0.0 else 1.0 for score in scores]
+    return _share_of_best(np.asarray(scores, np.float64)).tolist()
+
+
+def _share_of_best(scores: Scores) -> Scores:
+    greatest = scores.max(initial=0.0)
+    return scores / greatest if greatest > 0.0 else np.ones(len(scores))
 
 
 def debug_of(
@@ -160,38 +139,32 @@ def debug_of(
     )
 
 
-class _Ranked(NamedTuple):
-    """One signal's list with its votes, as columns: a list of a thousand votes would mostly be made for nothing."""
+@dataclass(frozen=True, eq=False)
+class _Tally:
+    """How each signal voted. The votes for a memory are put together when the first one is looked at."""
 
-    positions: Mapping[str, int]
-    ranks: Sequence[int]
-    scores: Sequence[float]
-    contributions: Sequence[float]
+    pool: Pool
+    contributions: Mapping[str, Scores]
+    lent: Candidates | None
+    """The pool with what neighbours lend as scores."""
 
+    def votes_at(self, place: int) -> VotesFor:
+        return VotesFor(self._signals, place)
 
-class _Votes(Mapping[str, Vote]):
-    """The votes for one memory, looked up when they are asked for."""
-
-    __slots__ = ("_content_hash", "_signals")
-
-    def __init__(self, content_hash: str, signals: Mapping[str, _Ranked]) -> None:
-        self._content_hash = content_hash
-        self._signals = signals
-
-    def __getitem__(self, name: str) -> Vote:
-        ranked = self._signals[name]
-        position = ranked.positions[self._content_hash]
-        return Vote(ranked.ranks[position], ranked.scores[position], ranked.contributions[position])
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name, ranked in self._signals.items() if self._content_hash in ranked.positions)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
+    @cached_property
+    def _signals(self) -> dict[str, SignalVotes]:
+        size = len(self.pool.everyone)
+        signals: dict[str, SignalVotes] = {}
+        for name, contributions in self.contributions.items():
+            scores = self.pool[name].raw_scores
+            signals[name] = SignalVotes.cast(self.pool.places[name], size, _ranks(name, scores), scores, contributions)
+        if self.lent is not None:
+            signals[NEIGHBOUR] = _votes_of_neighbours(self.lent)
+        return signals
 
 
-_Contribution: TypeAlias = Callable[[str, list[int], list[float]], list[float]]
-"""From the name, ranks and scores of a signal's list to the share of its weight that each candidate gets."""
+_Contribution: TypeAlias = Callable[[str, Scores], Scores]
+"""From the name and the scores of a signal's list to the share of its weight that each candidate gets."""
 
 
 def _fuse(
@@ -199,38 +172,33 @@ def _fuse(
     weights: Mapping[str, float],
     contribution: _Contribution,
     neighbour_weight: float = 0.0,
-) -> list[FusedCandidate]:
-    ranked: dict[str, _Ranked] = {}
-    totals: dict[str, float] = {}
-    candidates: dict[str, Candidate] = {}
-    for name, found in signals.items():
-        candidates.update((candidate.content_hash, candidate) for candidate in found)
+) -> Fused:
+    pool = Pool.of(signals)
+    totals, voted = np.zeros(len(pool.everyone)), np.zeros(len(pool.everyone), np.bool_)
+    contributions: dict[str, Scores] = {}
+    for name, found in pool.items():
         weight = weights.get(name, 0.0)
         if weight <= 0:
             continue
-        scores = [candidate.raw_score for candidate in found]
-        ranks = shared_ranks(scores) if name in _SHARED_RANKS else list(range(1, len(found) + 1))
-        contributions = [weight * share for share in contribution(name, ranks, scores)]
-        for candidate, share in zip(found, contributions, strict=True):
-            totals[candidate.content_hash] = totals.get(candidate.content_hash, 0.0) + share
-        positions = {candidate.content_hash: position for position, candidate in enumerate(found)}
-        ranked[name] = _Ranked(positions, ranks, scores, contributions)
-    if neighbour_weight > 0:
-        lent = lent_scores(candidates.values(), totals, neighbour_weight)
-        ranked[NEIGHBOUR] = _ranked_by(lent)
-        for content_hash, share in lent.items():
-            totals[content_hash] = totals.get(content_hash, 0.0) + share
-    fused = [
-        FusedCandidate(content_hash, candidates[content_hash].created_at, total, _Votes(content_hash, ranked))
-        for content_hash, total in totals.items()
-    ]
-    return sorted(fused, key=best_first)
+        contributions[name] = weight * contribution(name, found.raw_scores)
+        np.add.at(totals, pool.places[name], contributions[name])
+        voted[pool.places[name]] = True
+    lent = None
+    if neighbour_weight > 0 and pool.everyone.sessions is not None:
+        lent = replace(pool.everyone, raw_scores=pool.seats.lent(totals, neighbour_weight))
+        totals = totals + lent.raw_scores
+        voted |= lent.raw_scores > 0.0
+    fused = replace(pool.everyone, raw_scores=totals)
+    return Fused(fused, np.flatnonzero(voted), _Tally(pool, contributions, lent).votes_at)
 
 
-def _ranked_by(lent: Mapping[str, float]) -> _Ranked:
+def _ranks(name: str, scores: Scores) -> Places:
+    return rank_column(scores) if name in _SHARED_RANKS else np.arange(1, len(scores) + 1)
+
+
+def _votes_of_neighbours(lent: Candidates) -> SignalVotes:
     """What is lent as a list of its own, most first; equals in the order of their ids."""
-    order = sorted(lent, key=lambda content_hash: (-lent[content_hash], content_hash))
-    scores = [lent[content_hash] for content_hash in order]
-    return _Ranked(
-        {content_hash: position for position, content_hash in enumerate(order)}, shared_ranks(scores), scores, scores
-    )
+    alike = replace(lent, created_at=np.zeros(len(lent), np.int64))
+    order = order_of(alike, np.flatnonzero(lent.raw_scores))
+    scores = lent.raw_scores[order]
+    return SignalVotes.cast(order, len(lent), rank_column(scores), scores, scores)

@@ -1,11 +1,13 @@
 """Which matches of tags and words count, and how: rare ones more, equals alike."""
 
 import math
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from dataclasses import replace
 
-from ..models import Candidate
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models import Candidate, Candidates
 
 SMALLEST_JUDGED_CORPUS = 10
 
@@ -24,17 +26,16 @@ def tag_weights(memories_per_tag: Mapping[str, int], corpus_size: int) -> dict[s
     return {tag: _inverse_frequency(count, corpus_size) / greatest for tag, count in memories_per_tag.items()}
 
 
-def as_rare_as_they_are_few(matches: Sequence[Candidate], corpus_size: int) -> list[Candidate]:
+def as_rare_as_they_are_few(matches: Sequence[Candidate], corpus_size: int) -> Candidates:
     """Tag matches, best first, with scores no higher than the rarity of matching so well: as if one tag were carried by
     all that match at least as well. Several common tags add up, but hundreds that carry them all are still hundreds."""
-    scores = [match.raw_score for match in matches]
+    found = Candidates.of(matches)
     greatest = _inverse_frequency(1, max(corpus_size, 1))
-    limited: list[Candidate] = []
-    for score, group in groupby(matches, key=lambda match: match.raw_score):
-        as_good = bisect_right(scores, -score, key=lambda other: -other)
-        rarity = _inverse_frequency(as_good, corpus_size) / greatest
-        limited += [match._replace(raw_score=min(score, rarity)) for match in group]
-    return limited
+    starts, sizes = _runs_of_equals(found.raw_scores)
+    as_good: list[int] = (starts + sizes).tolist()
+    rarities = [_inverse_frequency(count, corpus_size) / greatest for count in as_good]
+    limits = np.repeat(np.array(rarities, np.float64), sizes)
+    return replace(found, raw_scores=np.minimum(found.raw_scores, limits))
 
 
 def _inverse_frequency(memories: int, corpus_size: int) -> float:
@@ -58,9 +59,18 @@ def shared_ranks(scores: Sequence[float]) -> list[int]:
     Equal matches say nothing about each other, so the other signals must decide among them; and a tag that hundreds
     carry lifts nobody far. [9, 4, 4, 4, 1] → [1, 3, 3, 3, 5].
     """
-    ranks: list[int] = []
-    for _, group in groupby(scores):
-        size = sum(1 for _ in group)
-        first = len(ranks) + 1
-        ranks += [first + (size - 1) // 2] * size
-    return ranks
+    return rank_column(np.asarray(scores, np.float64)).tolist()
+
+
+def rank_column(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """`shared_ranks` of a column."""
+    starts, sizes = _runs_of_equals(scores)
+    return np.repeat(starts + 1 + (sizes - 1) // 2, sizes)
+
+
+def _runs_of_equals(scores: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each run of equal scores begins, and how long it is."""
+    begins = np.ones(len(scores) + 1, np.bool_)  # one more, which begins where the last one ends
+    np.not_equal(scores[1:], scores[:-1], out=begins[1:-1])
+    edges = np.flatnonzero(begins)
+    return edges[:-1], edges[1:] - edges[:-1]

@@ -1,6 +1,8 @@
 """The part of a text that shows why it was found, with the matched words marked."""
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator
 from functools import lru_cache
 
 from .tokens import query_terms, word_tokens
@@ -30,11 +32,27 @@ def snippet(content: str, query: str, length: int = SNIPPET_CHARS) -> str | None
 
 def matched_spans(content: str, query: str) -> list[tuple[int, int]]:
     """Where words of the content match words of the query, by the same stems as the keyword signal."""
+    wanted = _wanted(query)
+    matching = [word for word in set(_WORD.findall(content)) if not wanted.isdisjoint(_tokens_of(word))]
+    return sorted(span for word in matching for span in _spans_of(word, content))
+
+
+@lru_cache(maxsize=64)  # the same for each memory of a page
+def _wanted(query: str) -> frozenset[str]:
     terms = query_terms(query)
-    wanted = {*terms.words, *(word for phrase in terms.phrases for word in phrase)}
-    for name in terms.names:
-        wanted.update(word_tokens(name))
-    return [match.span() for match in _WORD.finditer(content) if not wanted.isdisjoint(_tokens_of(match.group()))]
+    in_phrases = (word for phrase in terms.phrases for word in phrase)
+    in_names = (word for name in terms.names for word in word_tokens(name))
+    return frozenset([*terms.words, *in_phrases, *in_names])
+
+
+def _spans_of(word: str, content: str) -> Iterator[tuple[int, int]]:
+    """Where it stands as a word of its own; few words match, and looking for them is faster than cutting all."""
+    low = content.find(word)
+    while low >= 0:
+        high = low + len(word)
+        if not _WORD.match(content[high : high + 1]) and not _WORD.match(content[low - 1 : low]):
+            yield low, high
+        low = content.find(word, high)
 
 
 @lru_cache(maxsize=50_000)
@@ -43,9 +61,8 @@ def _tokens_of(word: str) -> tuple[str, ...]:
 
 
 def _densest_start(matches: list[tuple[int, int]], length: int) -> int:
-    """Where the window with most matches starts, a little before the first of them."""
+    """Where the window with most matches starts, a little before the first of them; of equals the first."""
     lead = length // 8
-    best = max(
-        matches, key=lambda span: (sum(span[0] <= low < span[0] + length - lead for low, _ in matches), -span[0])
-    )
-    return max(0, best[0] - lead)
+    starts = [low for low, _ in matches]
+    within = [bisect_left(starts, low + length - lead) - place for place, low in enumerate(starts)]
+    return max(0, starts[within.index(max(within))] - lead)

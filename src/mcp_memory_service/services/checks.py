@@ -144,6 +144,8 @@ def check_text(text: str, field: str, max_chars: int, *, line_breaks: bool = Tru
             reason=f"{field}_too_long",
             field=field,
         )
+    if text.isprintable():  # as most texts of one line are
+        return
     for character in text:
         category = unicodedata.category(character)
         if category == "Cs":

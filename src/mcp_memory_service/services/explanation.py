@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ..errors import MemoryNotFound
 from ..hybrid_search import Evidence, FusedCandidate, Vote
 from ..hybrid_search.explain import failed_filters, nearest_alpha, place_of
-from ..models import Memory, MemoryFilter
+from ..models import Candidates, Memory, MemoryFilter
 from ..storage.base import MemoryStorage
 from .retrieval import Ranking, Retrieval, RetrievalRequest
 
@@ -134,10 +134,10 @@ def _candidate(content_hash: str, fused: Sequence[FusedCandidate]) -> FusedCandi
 def _found_by(content_hash: str, ranking: Ranking) -> dict[str, Vote]:
     """What every signal says that found the memory, also one whose weight is 0 in this search."""
     found = {
-        name: Vote(place, candidate.raw_score, 0.0)
+        name: Vote(place + 1, candidates[place].raw_score, 0.0)
         for name, candidates in ranking.answers.candidates.items()
-        for place, candidate in enumerate(candidates, start=1)
-        if candidate.content_hash == content_hash
+        for place, listed in enumerate(Candidates.of(candidates).content_hashes)
+        if listed == content_hash
     }
     return found | _votes(content_hash, ranking.fused)
 

@@ -145,7 +145,7 @@ class MemoryService:
     async def rank_asked(self, asked: Asked, policy: RankingPolicy) -> list[str]:
         """The content hashes in the order that a search with this policy would give them."""
         ranking = await self._retrieval.with_policy(policy).rank_answers(asked.request, asked.answers)
-        return [candidate.content_hash for candidate in ranking.fused]
+        return ranking.fused.content_hashes
 
     async def explain(
         self,

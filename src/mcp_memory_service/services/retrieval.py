@@ -10,7 +10,9 @@ from ..hybrid_search import (
     TAG,
     VECTOR,
     Evidence,
+    Fused,
     FusedCandidate,
+    Pool,
     RankingPolicy,
     alpha_from_evidence,
     apply_recency_decay,
@@ -58,7 +60,7 @@ class Ranking:
     answers: Answers
     votes: Mapping[str, Sequence[Candidate]]
     alpha: float
-    fused: Sequence[FusedCandidate]
+    fused: Fused
     evidence: Evidence | None = None
     """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
 
@@ -151,16 +153,14 @@ class Retrieval:
         alpha = self._adaptive_alpha(answers) if chosen_alpha is None else chosen_alpha
         evidence = answers.evidence if chosen_alpha is None else None
         weights = self.weights(alpha, request.mode)
-        votes = answers.candidates
+        votes = Pool.of(answers.candidates)
         fused = self.fuse(votes, weights)
         if self._lends(weights) and request.min_similarity is None:
-            known = [candidate for found in votes.values() for candidate in found if candidate.session is not None]
-            leading = {candidate.content_hash for candidate in fused[:LEADING]}
-            lacking = missing_neighbours([found for found in known if found.content_hash in leading], known)
+            lacking = missing_neighbours(fused.pool.take(fused.order[:LEADING]), fused.pool)
             if lacking:
                 neighbours = await self._signals.neighbours(lacking, MOST_NEIGHBOURS, request.where)
                 answers = replace(answers, neighbour=neighbours)
-                votes = votes | {NEIGHBOUR: neighbours.candidates}
+                votes = votes.joined_by(NEIGHBOUR, neighbours.candidates)
                 fused = self.fuse(votes, weights)
         return Ranking(answers, votes, alpha, fused, evidence)
 
@@ -176,7 +176,7 @@ class Retrieval:
             KEYWORD: (1.0 - alpha) * self._policy.keyword_weight,
         }
 
-    def fuse(self, votes: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float]) -> list[FusedCandidate]:
+    def fuse(self, votes: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float]) -> Fused:
         policy = self._policy
         if policy.fusion == "rrf":
             fused = fuse_rrf(votes, weights, policy.rrf_k)
@@ -212,13 +212,15 @@ class Retrieval:
         page = ranking.fused[paging.offset : paging.offset + paging.page_size]
         if not page:
             return ()
-        found = await self._storage.get_many(request.where.namespace, [candidate.content_hash for candidate in page])
+        found = await self._storage.get_many(request.where.namespace, page.content_hashes)
         candidates = {candidate.content_hash: candidate for candidate in page}
-        # One that was deleted since the signals answered is not among the found.
-        return tuple(self._hit(request, ranking, memory, candidates[memory.content_hash]) for memory in found)
-
-    def _hit(self, request: RetrievalRequest, ranking: Ranking, memory: Memory, candidate: FusedCandidate) -> Hit:
         best = ranking.fused[0].score
+        # One that was deleted since the signals answered is not among the found.
+        return tuple(self._hit(request, ranking, memory, candidates[memory.content_hash], best) for memory in found)
+
+    def _hit(
+        self, request: RetrievalRequest, ranking: Ranking, memory: Memory, candidate: FusedCandidate, best: float
+    ) -> Hit:
         vector = candidate.votes.get(VECTOR)
         tags = [tag for tag in memory.tags if fold_tag(tag) in ranking.answers.tag.keywords]
         return Hit(

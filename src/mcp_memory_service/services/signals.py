@@ -6,6 +6,8 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..embeddings.base import Embedder
 from ..errors import InvalidVector, SearchUnavailable, Unavailable
 from ..hybrid_search import (
@@ -22,7 +24,7 @@ from ..hybrid_search import (
     word_evidence,
     word_tokens,
 )
-from ..models import Candidate, Memory, MemoryFilter, QueryTerms, Vector
+from ..models import Candidate, Candidates, Memory, MemoryFilter, QueryTerms, Vector
 from ..storage.base import MemoryStorage
 from .tag_cache import KnownTags, TagCache
 from .vector_background import VectorBackground
@@ -30,6 +32,8 @@ from .vector_background import VectorBackground
 TAG_LIST_TIMEOUT_SECONDS = 2.0
 # An embedding server that hangs must not hold a search that tags and words can answer.
 EMBED_TIMEOUT_SECONDS = 10.0
+# A text of so many characters is cut into words in a quarter of a millisecond; a longer one goes to another thread.
+READ_AT_ONCE_CHARS = 4_000
 # Taken when the corpus cannot be counted: it then counts as small, and alpha is balanced.
 UNKNOWN_CORPUS_SIZE = 0
 
@@ -154,7 +158,8 @@ class Signals:
             prominence, degraded = None, (*degraded, _note("evidence_unavailable", error))
         least = question.min_similarity
         if least is not None:
-            found = [candidate for candidate in found if candidate.raw_score >= least]
+            columns = Candidates.of(found)
+            found = columns.take(np.flatnonzero(columns.raw_scores >= least))
         return VectorSignal(found, degraded, answer.failed, prominence)
 
     async def _prominence(
@@ -188,7 +193,8 @@ class Signals:
         rarities, best = await asyncio.gather(
             self._storage.word_rarities(asked), self._storage.get_many(question.where.namespace, first)
         )
-        words = await asyncio.to_thread(_words_of, best)
+        long = sum(len(memory.content) for memory in best) > READ_AT_ONCE_CHARS
+        words = await asyncio.to_thread(_words_of, best) if long else _words_of(best)
         return word_evidence(asked, words, rarities, corpus_size)
 
     async def _by_tags(self, question: Question, corpus_size_known: asyncio.Future[int | None]) -> TagSignal:
@@ -240,7 +246,7 @@ def _words_of(memories: Sequence[Memory]) -> set[str]:
     return {word for text in texts for word in word_tokens(text)}
 
 
-async def _asked(search: Coroutine[Any, Any, list[Candidate]], reason: str) -> Signal:
+async def _asked(search: Coroutine[Any, Any, Sequence[Candidate]], reason: str) -> Signal:
     try:
         return Signal(await search)
     except Unavailable as error:

@@ -53,19 +53,19 @@ class MemoryStorage(Protocol):
         engine has them; where it has none and fails half-way, BatchIncomplete says which ones are stored."""
         ...
 
-    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
+    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         """The memories nearest to a vector by cosine similarity, best first, at most `limit`.
 
         Fewer than `limit` come back only if fewer match the filter. A long memory counts by its nearest window.
         """
         ...
 
-    async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
+    async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         """Memories that carry any of the weighted tags (folded), by the sum of the weights of the tags they carry,
         then newest first, at most `limit`."""
         ...
 
-    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
+    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         """Memories whose text or tags have any of the terms, by BM25, then newest first, at most `limit`; a phrase
         counts only where its words stand together. No terms find nothing."""
         ...
@@ -75,7 +75,7 @@ class MemoryStorage(Protocol):
         for a word that no memory has, never below 0."""
         ...
 
-    async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
+    async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         """The memories directly before and after any of these in the same session (sequence ± 1), each once, in the
         order of session and sequence, as far as they pass the filter, at most `limit`. Their raw score is 0."""
         ...
