@@ -53,15 +53,15 @@ class PartlyBrokenStorage(SqliteVecStorage):
         if name in self._broken:
             raise StorageUnavailable(f"{name} does not answer.")
 
-    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
+    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         self._check("retrieve")
         return await super().retrieve(query_vector, limit, where)
 
-    async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
+    async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         self._check("search_by_tag")
         return await super().search_by_tag(weights, limit, where)
 
-    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
+    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         self._check("search_by_text")
         return await super().search_by_text(terms, limit, where)
 
@@ -77,7 +77,7 @@ class PartlyBrokenStorage(SqliteVecStorage):
         self._check("count_all_memories")
         return await super().count_all_memories(namespace)
 
-    async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
+    async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         self._check("adjacent")
         return await super().adjacent(content_hashes, limit, where)
 

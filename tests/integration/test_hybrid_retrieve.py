@@ -1,7 +1,7 @@
 """The search pipeline over a real store: ranking, paging, filters, degradation."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 from tests.fakes import BrokenEmbedder, PartlyBrokenStorage, WordEmbedder
@@ -360,15 +360,17 @@ async def test_the_signals_are_asked_at_the_same_time(storage: SqliteVecStorage)
     class Meeting(PartlyBrokenStorage):
         """Each search waits until all three are under way; asked one after the other they would wait for ever."""
 
-        async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
+        async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
             await asked.wait()
             return await super().retrieve(query_vector, limit, where)
 
-        async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
+        async def search_by_tag(
+            self, weights: Mapping[str, float], limit: int, where: MemoryFilter
+        ) -> Sequence[Candidate]:
             await asked.wait()
             return await super().search_by_tag(weights, limit, where)
 
-        async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
+        async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
             await asked.wait()
             return await super().search_by_text(terms, limit, where)
 

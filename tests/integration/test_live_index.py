@@ -62,6 +62,10 @@ async def path(tmp_path: Path) -> Path:
     return file
 
 
+def _silent(*_: object) -> None:
+    pass
+
+
 async def found_by_words(store: SqliteVecStorage, query: str) -> set[str]:
     return {hit.content_hash for hit in await store.search_by_text(query_terms(query), 1000, EVERYTHING)}
 
@@ -182,7 +186,7 @@ async def test_an_index_of_another_history_is_not_used(path: Path, tmp_path: Pat
 
 
 async def test_a_backup_that_is_put_back_is_what_is_searched(path: Path, tmp_path: Path):
-    upkeep = StoreUpkeep(path, indexed_text, lambda *_: None)
+    upkeep = StoreUpkeep(path, indexed_text, _silent)
     backup, _ = await asyncio.to_thread(upkeep.back_up, tmp_path / "one.backup")
     store = await indexed(path)
     await store.store(item(700, "stored after the backup"))

@@ -154,7 +154,7 @@ class SearchOut(PagedOut):
     alpha_used: float
     evidence: EvidenceOut | None = Field(default=None, description=_EVIDENCE)
     keywords: list[str] = Field(description="The tags, without case, that the tag signal looked for")
-    degraded: list[str] = Field(description="What could not be asked; empty when all is well")
+    degraded: list[str] = Field(description="What the search did without, as codes; empty when all is well")
     took_ms: float
 
 

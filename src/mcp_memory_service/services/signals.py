@@ -92,6 +92,8 @@ class Answers:
     tag: TagSignal
     neighbour: Signal = Signal()
     """Neighbours of the best that no other signal found; asked for last."""
+    slowed_by: tuple[str, ...] = ()
+    """What the store did without."""
 
     @property
     def evidence(self) -> Evidence | None:
@@ -108,7 +110,8 @@ class Answers:
     @property
     def degraded(self) -> tuple[str, ...]:
         asked = [*(signal for _, signal in self._named()), self.neighbour]
-        return tuple(dict.fromkeys(reason for signal in asked for reason in signal.degraded))
+        reasons = [reason for signal in asked for reason in signal.degraded]
+        return tuple(dict.fromkeys((*reasons, *self.slowed_by)))
 
     def require_an_answer(self) -> None:
         """An empty list must mean that nothing matches, never that nobody could be asked."""
@@ -129,6 +132,7 @@ class Signals:
 
     async def ask(self, question: Question) -> Answers:
         counts = TAG in question.wanted or question.weighs_evidence
+        slowed_by = self._storage.degraded  # it may be over before all have answered
         corpus_size = asyncio.ensure_future(self._corpus_size(counts))  # counted once, for whoever needs it
         vector, keyword, tag, _ = await asyncio.gather(
             self._by_meaning(question, corpus_size),
@@ -136,7 +140,7 @@ class Signals:
             self._by_tags(question, corpus_size),
             corpus_size,
         )
-        return Answers(vector, keyword, tag)
+        return Answers(vector, keyword, tag, slowed_by=slowed_by or self._storage.degraded)
 
     async def _by_meaning(self, question: Question, corpus_size: asyncio.Future[int | None]) -> VectorSignal:
         if VECTOR not in question.wanted:

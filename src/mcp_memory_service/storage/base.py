@@ -132,6 +132,12 @@ class MemoryStorage(Protocol):
 
     async def stats(self, namespace: str) -> StoreStats: ...
 
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """What searches do without at this moment, as codes; what they find is right all the same, but found more
+        slowly."""
+        ...
+
     async def check_search(self) -> None:
         """Raise what keeps searches from working now, if anything does."""
         ...

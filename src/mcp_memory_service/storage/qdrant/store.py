@@ -187,6 +187,10 @@ class QdrantStorage:
     async def check_write(self) -> None:
         await self._writer.touch()
 
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        return ()  # a cluster that builds an index answers as fast as it can, and does not say
+
     async def close(self) -> None:
         await self._writes.finish(CLOSING_SECONDS)
         await self._connection.close()

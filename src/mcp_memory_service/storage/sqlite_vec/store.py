@@ -140,7 +140,7 @@ class SqliteVecStorage:
 
         return await self._search(ask)
 
-    async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
+    async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         return await self._threads.read(lambda connection: reads.adjacent(connection, content_hashes, limit, where))
 
     async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:

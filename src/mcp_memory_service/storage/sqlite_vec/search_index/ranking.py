@@ -43,6 +43,8 @@ def best_of(found: Sequence[Found], limit: int) -> list[Found]:
 def ranked(found: Sequence[Found], limit: int, *, newest_first: bool = False) -> Candidates:
     """Of equal scores the newer first if asked for, then the smaller content_hash."""
     found = best_of(found, limit)
+    if newest_first:
+        found = _newest_of_equals(found, limit)
     if not found:
         return Candidates((), np.empty(0, np.int64), np.empty(0, np.float64))
     scores = np.concatenate([each.scores for each in found])
@@ -58,6 +60,20 @@ def ranked(found: Sequence[Found], limit: int, *, newest_first: bool = False) ->
         sessions=sessions,
         sequences=sequences,
     )
+
+
+def _newest_of_equals(found: list[Found], limit: int) -> list[Found]:
+    """Of those that are equal to the last: a tag alone may give the same score to half of the store."""
+    surplus = sum(each.scores.size for each in found) - limit
+    if surplus <= 0:
+        return found
+    least = min(each.scores.min() for each in found)
+    dates = np.concatenate([each.part.documents.created_at[each.documents[each.scores == least]] for each in found])
+    oldest = np.partition(dates, surplus)[surplus]
+    chosen = [
+        each.only((each.scores > least) | (each.part.documents.created_at[each.documents] >= oldest)) for each in found
+    ]
+    return [each for each in chosen if each.documents.size]
 
 
 def _order(

@@ -18,7 +18,7 @@ COMPARED_PER_WANTED = 2
 """So many by their bits hold .999 of the true ten best of real sentences (bench/recall.py)."""
 COMPARED_WITHOUT_BITS = 4_000
 """So few vectors are compared one by one at once."""
-MEASURED_EXACTLY = 64
+MEASURED_EXACTLY = 32
 """The best are measured by the stored vectors, so that the first pages are exact."""
 
 TAG_DIGITS = 9
