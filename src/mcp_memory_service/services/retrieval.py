@@ -160,8 +160,9 @@ class Retrieval:
             if lacking:
                 neighbours = await self._signals.neighbours(lacking, MOST_NEIGHBOURS, request.where)
                 answers = replace(answers, neighbour=neighbours)
-                votes = votes.joined_by(NEIGHBOUR, neighbours.candidates)
-                fused = self.fuse(votes, weights)
+                known, votes = len(votes.everyone), votes.joined_by(NEIGHBOUR, neighbours.candidates)
+                if len(votes.everyone) > known:  # the others got what neighbours lend before
+                    fused = self.fuse(votes, weights)
         return Ranking(answers, votes, alpha, fused, evidence)
 
     def weights(self, alpha: float, mode: SearchMode) -> dict[str, float]:
