@@ -31,7 +31,7 @@ def render(folder: Path, images: str | None = None) -> str:
         blocks.append([f"![{title}]({images}/{name}.svg)" for name, (title, _, _) in plots(sizes).items()])
     for size in sizes:
         blocks += [[f"### {size['memories']:,} memories"], _search_table(size)]
-        blocks += [_at_once_table(size), _resource_table(size)]
+        blocks += [_at_once_table(size), _resource_table(size), _reservations(size)]
     blocks.append(_end_to_end_table(sizes))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
@@ -97,6 +97,20 @@ def _resource_table(size: Figures) -> list[str]:
     return rows
 
 
+def _reservations(size: Figures) -> list[str]:
+    """What the tables do not show of answers that were not whole."""
+    ours, server = size["systems"][OURS], size["systems"].get("end_to_end", {})
+    told: list[str] = []
+    if ours["cold_start_degraded"]:
+        ready = ours["cold_start_ready_seconds"]
+        told.append(f"Our first answer was degraded ({', '.join(ours['cold_start_degraded'])}) until {ready:.1f} s.")
+    if ours["degraded"]:
+        told.append(f"{ours['degraded']} of our answers were degraded.")
+    if server.get("cold_start_degraded"):
+        told.append(f"The server's first answer was degraded ({', '.join(server['cold_start_degraded'])}).")
+    return told
+
+
 def _scaled(value: float, ours: float) -> str:
     """A figure and how many times ours it is; ours itself needs no ratio."""
     return _short(value) if value == ours else f"{_short(value)} ({_short(value / ours)}×)"
@@ -116,8 +130,8 @@ def _end_to_end_table(sizes: Sequence[Figures]) -> list[str]:
             rows += [f"| {size['memories']:,} | {cells} |" for cells in _ways_in(server)]
     if not rows:
         return []
-    head = "| memories | over | p50 ms | p95 ms | p99 ms | per second | errors | cold start s | RSS MB |"
-    return ["### End to end, with the embedding of the query", "", head, "|---|---|---|---|---|---|---|---|---|", *rows]
+    head = "| memories | over | p50 ms | p95 ms | p99 ms | per second | errors | cold start s | RSS MB: REST / all |"
+    return ["### End to end, with the embedding of the query", "", head, "|---" * 9 + "|", *rows]
 
 
 def _ways_in(server: Figures) -> Iterator[str]:
@@ -129,8 +143,11 @@ def _ways_in(server: Figures) -> Iterator[str]:
         errors = times["errors"] if isinstance(times["errors"], int) else sum(times["errors"].values())
         cells = [name, *(_short(times[key]) for key in ("p50_ms", "p95_ms", "p99_ms", "requests_per_second"))]
         cells.append(str(errors))
-        once = number == 0
-        cells += [f"{server['cold_start_seconds']:.2f}" if once else "", f"{server['rss_mb']:,.0f}" if once else ""]
+        if number == 0:  # of the server, not of a way to ask it
+            memory = f"{server['rss_mb']:,.0f} / {server['rss_mb_after_all']:,.0f}"
+            cells += [f"{server['cold_start_seconds']:.2f}", memory]
+        else:
+            cells += ["", ""]
         yield " | ".join(cells)
 
 

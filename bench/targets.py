@@ -33,7 +33,7 @@ def _at(memories: int, systems: Figures) -> list[Row]:
     if server and memories == HUNDRED_THOUSAND:
         rows += _server(memories, server)
     if server and memories == WITH_MODEL:
-        rows.append(_at_most(f"RSS of the server with its model, {memories:,}", 300, server["rss_mb"], "MB"))
+        rows.append(_at_most(f"RSS of the server with its model, {memories:,}", 300, server["rss_mb_after_all"], "MB"))
     return rows
 
 
@@ -51,13 +51,13 @@ def _engine(memories: int, ours: Figures) -> list[Row]:
 
 
 def _server(memories: int, server: Figures) -> list[Row]:
-    errors = sum(server["load"]["errors"].values()) if "load" in server else 0
     rows = [
         _at_most(f"REST with embedding, p95, {memories:,}", 40, server["rest"]["1"]["p95_ms"], "ms"),
         _at_most(f"cold start to first answer, {memories:,}", 3, server["cold_start_seconds"], "s"),
     ]
     if "load" in server:
         load = server["load"]
+        errors = sum(load["errors"].values())
         told = f"{errors} in {load['requests']:,}; {load['requests_per_second']:,.0f}/s, p99 {load['p99_ms']:,.0f} ms"
         rows.append((f"errors with 32 connections, {memories:,}", "0", told, errors == 0))
     return rows
