@@ -29,7 +29,7 @@ class LogAxis:
         return (10.0**power for power in range(self.low, self.high + 1))
 
 
-def chart(title: str, x_name: str, y_name: str, lines: Mapping[str, Points]) -> str:
+def chart(title: str, x_name: str, lines: Mapping[str, Points]) -> str:
     points = [point for line in lines.values() for point in line]
     across = LogAxis([x for x, _ in points], LEFT, WIDTH - RIGHT)
     up = LogAxis([y for _, y in points], HEIGHT - BOTTOM, TOP)
@@ -38,7 +38,6 @@ def chart(title: str, x_name: str, y_name: str, lines: Mapping[str, Points]) -> 
         f' font-size="12"><rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         _text(LEFT, 22, title, "start", size=14),
         _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, x_name, "middle"),
-        _text(LEFT, TOP - 6, y_name, "end", size=11),
         *_grid(across, up),
         *_drawn(lines, across, up),
         "</svg>\n",

@@ -28,7 +28,7 @@ def render(folder: Path, images: str | None = None) -> str:
         return f"No figures in {folder}."
     blocks: list[Sequence[str]] = [_provenance(sizes), target_rows(sizes)]
     if images:
-        blocks.append([f"![{title}]({images}/{name}.svg)" for name, (title, _, _) in plots(sizes).items()])
+        blocks.append([f"![{title}]({images}/{name}.svg)" for name, (title, _) in plots(sizes).items()])
     for size in sizes:
         blocks += [[f"### {size['memories']:,} memories"], _search_table(size)]
         blocks += [_at_once_table(size), _resource_table(size), _reservations(size)]
@@ -155,20 +155,22 @@ def _systems(size: Figures) -> list[tuple[str, Figures]]:
     return [(name, size["systems"][name]) for name in TITLES if name in size["systems"]]
 
 
-def plots(sizes: Sequence[Figures]) -> dict[str, tuple[str, str, dict[str, Points]]]:
-    """Name of the file, title, what is measured, and the lines."""
-    fullest: Callable[[Figures], Any] = lambda figures: next(iter(figures["modes"].values()))["p95_ms"]  # noqa: E731
-    drawn = {
-        "bench-search": ("Search, one at a time: p95 by size, in its fullest way", "ms", _by_system(sizes, fullest)),
+def plots(sizes: Sequence[Figures]) -> dict[str, tuple[str, dict[str, Points]]]:
+    """Title and lines of each plot, by the name of its file."""
+    drawn: dict[str, tuple[str, dict[str, Points]]] = {
+        "bench-search": ("Search in its fullest way, one at a time: p95 in ms", _by_system(sizes, _fullest_p95)),
         "bench-at-once": (
-            "Hybrid search, 8 at once: p95 by size",
-            "ms",
+            "Hybrid search, 8 at once: p95 in ms",
             _by_system(sizes, lambda figures: figures["at_once"]["8"]["p95_ms"]),
         ),
-        "bench-memory": ("Memory of the process by size", "MB", _by_system(sizes, lambda figures: figures["rss_mb"])),
-        "bench-end-to-end": ("Our server: p95 by size", "ms", _server_lines(sizes)),
+        "bench-memory": ("Memory of the searching process in MB", _by_system(sizes, lambda figures: figures["rss_mb"])),
+        "bench-end-to-end": ("Our server, with the embedding of the query: p95 in ms", _server_lines(sizes)),
     }
-    return {name: plot for name, plot in drawn.items() if plot[2]}
+    return {name: plot for name, plot in drawn.items() if plot[1]}
+
+
+def _fullest_p95(figures: Figures) -> float:
+    return next(iter(figures["modes"].values()))["p95_ms"]
 
 
 def _by_system(sizes: Sequence[Figures], value: Callable[[Figures], float]) -> dict[str, Points]:
@@ -177,7 +179,7 @@ def _by_system(sizes: Sequence[Figures], value: Callable[[Figures], float]) -> d
         for name, figures in _systems(size):
             try:
                 point = (float(size["memories"]), value(figures))
-            except (KeyError, StopIteration):  # it has no such figure, or none at this size
+            except KeyError:  # it has no such figure, or none at this size
                 continue
             way = next(iter(figures["modes"]))
             lines.setdefault(TITLES[name] if way == "hybrid" else f"{TITLES[name]} ({way})", []).append(point)
@@ -198,8 +200,8 @@ def _server_lines(sizes: Sequence[Figures]) -> dict[str, Points]:
 def write_docs(folder: Path, document: Path) -> None:
     images = document.parent / "img"
     images.mkdir(exist_ok=True)
-    for name, (title, unit, lines) in plots(load(folder)).items():
-        (images / f"{name}.svg").write_text(chart(title, "memories", unit, lines), encoding="utf-8")
+    for name, (title, lines) in plots(load(folder)).items():
+        (images / f"{name}.svg").write_text(chart(title, "memories", lines), encoding="utf-8")
     text = document.read_text(encoding="utf-8")
     before, after = text.split(BEGIN)[0], text.split(END)[1]
     document.write_text(f"{before}{BEGIN}\n{render(folder, 'img')}\n{END}{after}", encoding="utf-8")
