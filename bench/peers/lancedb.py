@@ -6,6 +6,7 @@ for most tables.
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import lancedb
@@ -36,6 +37,7 @@ class Peer:
         table.create_index("text", config=FTS())
         if table.count_rows() >= INDEXED_FROM:
             table.create_index("vector", config=HnswSq(distance_type="cosine", num_partitions=1))
+        table.optimize(cleanup_older_than=timedelta(0))  # each batch has left a version behind
 
     def open(self, folder: Path) -> None:
         self._table = lancedb.connect(folder).open_table("memories")
