@@ -73,7 +73,7 @@ def over_rest(url: str, queries: Sequence[str], connections: int, limit_seconds:
 
 
 async def over_mcp(url: str, queries: Sequence[str], limit_seconds: float) -> dict[str, Any]:
-    errors = 0
+    errors = degraded = 0
     async with Client(url) as client:
         for query in queries[:WARM_UP]:
             await client.call_tool("retrieve_memory", {"query": f"{query} ?"})  # not one of those that are measured
@@ -82,8 +82,11 @@ async def over_mcp(url: str, queries: Sequence[str], limit_seconds: float) -> di
             started = time.perf_counter()
             answer = await client.call_tool("retrieve_memory", {"query": query})
             watch.note(time.perf_counter() - started)
-            errors += bool(answer.is_error)
-        return {**asdict(watch.latency()), "errors": errors}
+            if answer.is_error or answer.structured_content is None:
+                errors += 1
+            elif answer.structured_content["degraded"]:
+                degraded += 1
+        return {**asdict(watch.latency()), "errors": {"tool": errors} if errors else {}, "degraded": degraded}
 
 
 def main() -> None:
