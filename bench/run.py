@@ -64,7 +64,8 @@ def measure_size(feed: Feed, options: argparse.Namespace, figures: SizeFigures) 
         print(f"{feed.size:,} memories: {TITLES[system]}", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="mcp-memory-bench-", dir=options.work) as name:
             folder = Path(name)
-            measured = measure(system, feed, folder, effort)
+            load_before = os.getloadavg()[0]
+            measured = measure(system, feed, folder, effort) | {"load_before": load_before}
             if system == OURS and "failed" in measured:
                 sys.exit(f"{TITLES[OURS]}: {measured['failed']}")
             found = measured.pop("found", {})
