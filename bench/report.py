@@ -49,7 +49,9 @@ def _provenance(sizes: Sequence[Figures]) -> list[str]:
     for size in sizes:
         for system in size["systems"].values():
             versions |= system.get("versions", {})
-    loads = [system["load_before"] for size in sizes for system in size["systems"].values() if "load_before" in system]
+    loads: list[float] = [
+        system["load_before"] for size in sizes for system in size["systems"].values() if "load_before" in system
+    ]
     told = ", ".join(f"{package} {version}" for package, version in sorted(versions.items()))
     return [
         f"{newest['data']}, {newest['machine']}, {newest['systems'][OURS]['date']}. Versions: {told}.",

@@ -65,7 +65,8 @@ def measure_size(feed: Feed, options: argparse.Namespace, figures: SizeFigures) 
         with tempfile.TemporaryDirectory(prefix="mcp-memory-bench-", dir=options.work) as name:
             folder = Path(name)
             load_before = os.getloadavg()[0]
-            measured = measure(system, feed, folder, effort) | {"load_before": load_before}
+            measured = measure(system, feed, folder, effort)
+            measured["load_before"] = load_before
             if system == OURS and "failed" in measured:
                 sys.exit(f"{TITLES[OURS]}: {measured['failed']}")
             found = measured.pop("found", {})
