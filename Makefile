@@ -47,8 +47,8 @@ format: $(VENV)/.dev-ready  ## format the code
 docs: $(VENV)/.dev-ready  ## write .env.example and the generated pages of docs/
 	$(BIN)/python docs/generate.py
 
-bench: $(VENV)/.dev-ready  ## measure retrieval, start-up and memory use (BENCH_ARGS="--memories 10000")
-	$(BIN)/python bench/retrieve.py $(BENCH_ARGS)
+bench: $(VENV)/.dev-ready  ## measure engine, server and peers (BENCH_ARGS="--data FOLDER --sizes 1000,100000")
+	$(BIN)/python bench/run.py $(BENCH_ARGS)
 
 eval: $(VENV)/.dev-ready  ## measure quality: our own corpus, and sets named by EVAL_ARGS="--data FOLDER --out FOLDER"
 	$(BIN)/python tests/eval/sweep_alpha.py

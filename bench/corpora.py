@@ -1,9 +1,12 @@
-"""Memories to fill stores with: real texts, random vectors of the usual length."""
+"""Memories to fill stores with: real texts, with random vectors of the usual length or with true ones."""
 
 import gzip
 import json
+import re
+from collections.abc import Iterator, Sequence
 from itertools import cycle, islice
 from pathlib import Path
+from random import Random
 
 import numpy as np
 
@@ -11,6 +14,11 @@ from mcp_memory_service.models import EmbeddedMemory, Memory, Vector, content_ha
 
 ROOT = Path(__file__).parent.parent
 DIMENSION = 384
+MOST_TAGS = 20
+LEAST_WORDS = 4
+QUERY_WORDS = 6
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def texts_of(data: Path | None) -> list[tuple[str, tuple[str, ...]]]:
@@ -26,7 +34,7 @@ def memories(count: int, data: Path | None) -> list[EmbeddedMemory]:
     for number, (text, tags) in enumerate(islice(cycle(texts_of(data)), count)):
         content = f"{text} ({number})"  # so that none comes twice
         vector = unit_vector(chance)
-        note = Memory(content, content_hash(content), number, number, tags=tags[:20], memory_type="note")
+        note = Memory(content, content_hash(content), number, number, tags=tags[:MOST_TAGS], memory_type="note")
         made.append(EmbeddedMemory(note, (vector,)))
     return made
 
@@ -35,3 +43,46 @@ def unit_vector(chance: np.random.Generator) -> Vector:
     vector = chance.normal(size=DIMENSION).astype(np.float32)
     vector /= np.linalg.norm(vector)
     return vector
+
+
+def sentences_of(data: Path | None) -> dict[str, tuple[str, ...]]:
+    """Each sentence of at least four words once, in the order of first appearance, with the tags of its document."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text, tags in texts_of(data):
+        for part in _SENTENCE_END.split(text):
+            sentence = part.strip()
+            if len(sentence.split()) >= LEAST_WORDS:
+                found.setdefault(sentence, tags[:MOST_TAGS])
+    return found
+
+
+def recombined(sentences: Sequence[str], count: int, seed: int = 1) -> Iterator[tuple[str, list[int]]]:
+    """Texts of two or three different sentences, none twice and none a sentence by itself, and of which they are made.
+    The first ones are the same however many are asked for."""
+    chance = Random(seed)
+    made = set(sentences)
+    for _ in range(count):
+        text, parts = "", list[int]()
+        while not text or text in made:
+            parts = chance.sample(range(len(sentences)), chance.choice((2, 3)))
+            text = " ".join(sentences[part] for part in parts)
+        made.add(text)
+        yield text, parts
+
+
+def queries_of(data: Path) -> list[str]:
+    with gzip.open(data / "queries.jsonl.gz", "rt") as lines:
+        return [json.loads(line)["text"] for line in lines]
+
+
+def made_queries(sentences: Sequence[str], count: int, seed: int = 2) -> list[str]:
+    """Some words in a row of some sentence, no query twice; fewer if the sentences do not have as many."""
+    chance = Random(seed)
+    made: dict[str, None] = {}
+    for _ in range(4 * count):
+        words = chance.choice(sentences).split()
+        start = chance.randrange(max(1, len(words) - QUERY_WORDS + 1))
+        made[" ".join(words[start : start + QUERY_WORDS])[:500]] = None
+        if len(made) == count:
+            break
+    return list(made)

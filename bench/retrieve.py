@@ -10,21 +10,21 @@ import argparse
 import gzip
 import json
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-COMMAND = str(Path(sys.executable).with_name("mcp-memory"))
+from measuring import Latency, latency, rss_mb
+from servers import COMMAND, server_on, wait_until_ready
+
 BATCH = 250
 MODES = ("hybrid", "semantic", "keyword")
 
@@ -35,14 +35,6 @@ _OBJECTS = (
 )
 _PROJECTS = "rathole cachekit litesearch quillpad marlin tidepool foxglove ironbark sundial kestrel".split()
 _TOPICS = "architecture deployment testing performance security docs incident decision".split()
-
-
-@dataclass(frozen=True)
-class Latency:
-    p50_ms: float
-    p95_ms: float
-    p99_ms: float
-    requests_per_second: float
 
 
 @dataclass(frozen=True)
@@ -76,9 +68,10 @@ def measure(memories: int, queries: int, data: Path | None, seed: int) -> Report
     corpus = list(_from_folder(data, memories)) if data else [_made_up(chance, number) for number in range(memories)]
     asked = [_query(chance, corpus) for _ in range(queries)]
     help_seconds = min(_seconds_of([COMMAND, "--help"]) for _ in range(3))
-    with tempfile.TemporaryDirectory() as folder, _server(Path(folder)) as (process, url, ready_seconds):
-        client = httpx.Client(base_url=url, timeout=120)
-        rss_loaded = _rss_mb(process.pid)
+    with tempfile.TemporaryDirectory() as folder, server_on(Path(folder) / "bench.db") as server:
+        ready_seconds = wait_until_ready(server)
+        client = httpx.Client(base_url=server.url, timeout=120)
+        rss_loaded = rss_mb(server.process.pid)
         started = time.perf_counter()
         for start in range(0, len(corpus), BATCH):
             client.post("/memories/batch", json={"memories": corpus[start : start + BATCH]}).raise_for_status()
@@ -90,10 +83,10 @@ def measure(memories: int, queries: int, data: Path | None, seed: int) -> Report
             for turn in range(len(MODES)):  # in turns, so that no mode always finds the caches warmed by the others
                 mode = MODES[(number + turn) % len(MODES)]
                 times[mode].append(_timed(client, query, mode))
-        concurrent = _concurrent(url, asked, clients=8)
-        rss_after = _rss_mb(process.pid)
+        concurrent = _concurrent(server.url, asked, clients=8)
+        rss_after = rss_mb(server.process.pid)
     warm = {mode: seconds[len(warm_up) :] for mode, seconds in times.items()}
-    hybrid, vector, keyword = (_latency(warm[mode], sum(warm[mode])) for mode in MODES)
+    hybrid, vector, keyword = (latency(warm[mode], sum(warm[mode])) for mode in MODES)
     return Report(
         memories=len(corpus),
         queries=queries,
@@ -138,44 +131,6 @@ def render(report: Report) -> str:
     )
 
 
-@contextmanager
-def _server(folder: Path) -> Generator[tuple[subprocess.Popen[bytes], str, float], None, None]:
-    log = folder / "server.log"
-    command = [COMMAND, "serve", "--http-port", "0", "--sqlite-path", str(folder / "bench.db")]
-    started = time.perf_counter()
-    with log.open("wb") as stderr:
-        process = subprocess.Popen(command, stderr=stderr)
-    try:
-        url = _wait_for(lambda: _address_in(log))
-        _wait_for(lambda: _is_ready(url))
-        yield process, url, time.perf_counter() - started
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _wait_for(attempt: Any, limit_seconds: float = 60) -> Any:
-    deadline = time.perf_counter() + limit_seconds
-    while time.perf_counter() < deadline:
-        outcome = attempt()
-        if outcome:
-            return outcome
-        time.sleep(0.01)
-    raise TimeoutError("the server did not start")
-
-
-def _address_in(log: Path) -> str | None:
-    text = log.read_text()
-    return text.split("Serving REST on ")[1].split(" ")[0] if "Serving REST on " in text else None
-
-
-def _is_ready(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/ready").status_code == 200
-    except httpx.TransportError:
-        return False
-
-
 def _timed(client: httpx.Client, query: str, mode: str) -> float:
     started = time.perf_counter()
     answer = client.post("/memories/retrieve", json={"query": query, "mode": mode})
@@ -194,17 +149,7 @@ def _concurrent(url: str, queries: Sequence[str], clients: int) -> Latency:
         times = [
             seconds for share in threads.map(ask, [queries[i::clients] for i in range(clients)]) for seconds in share
         ]
-    return _latency(times, time.perf_counter() - started)
-
-
-def _latency(seconds: Sequence[float], wall_seconds: float) -> Latency:
-    hundredths = statistics.quantiles(seconds, n=100, method="inclusive")
-    return Latency(
-        p50_ms=hundredths[49] * 1000,
-        p95_ms=hundredths[94] * 1000,
-        p99_ms=hundredths[98] * 1000,
-        requests_per_second=len(seconds) / wall_seconds,
-    )
+    return latency(times, time.perf_counter() - started)
 
 
 def _made_up(chance: random.Random, number: int) -> dict[str, Any]:
@@ -235,12 +180,6 @@ def _seconds_of(command: list[str]) -> float:
     started = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - started
-
-
-def _rss_mb(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text()
-    kibibytes = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
-    return kibibytes * 1024 / 1e6
 
 
 def _progress(done: int, total: int) -> None:

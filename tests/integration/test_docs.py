@@ -122,3 +122,21 @@ def test_the_bench_runs(tmp_path: Path):
     report = json.loads(figures.read_text())
     assert report["memories"] == 60
     assert report["hybrid"]["p95_ms"] > 0
+
+
+def test_make_bench_measures_engine_and_server_and_reports_them(tmp_path: Path):
+    bench = ROOT / "bench"
+    few = ["--sizes", "40", "--queries", "5", "--peers", "none", "--seconds", "1", "--load-seconds", "0.5"]
+    folders = ["--cache", str(tmp_path / "cache"), "--out", str(tmp_path / "out")]
+    subprocess.run(
+        [sys.executable, str(bench / "run.py"), *few, *folders], check=True, capture_output=True, timeout=100
+    )
+    document = tmp_path / "benchmarks.md"
+    document.write_text("before\n<!-- bench:begin -->\nstale figures\n<!-- bench:end -->\nafter\n")
+    report = [sys.executable, str(bench / "report.py"), str(tmp_path / "out"), "--docs", str(document)]
+    subprocess.run(report, check=True, capture_output=True, timeout=100)
+    text = document.read_text()
+    assert "| recall@10 of vectors against exact, 40 | at least 0.98 | 1.000 | yes |" in text
+    assert "| 40 | REST, 32 at once |" in text
+    assert "stale figures" not in text
+    assert (tmp_path / "img" / "bench-search.svg").read_text().startswith("<svg ")

@@ -1,0 +1,169 @@
+"""Our engine, in a process of its own: the real service on a SQLite file, without the model; started by `run.py`.
+
+The time of a search is that of `MemoryService.retrieve_memories`. The embedder looks up the vectors of the queries,
+which the peers are given as well. The fullest search is asked by several at once, each asking again when it is
+answered.
+"""
+
+import asyncio
+import gc
+import json
+import time
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from feed import Batch, Feed, Question, worker_arguments
+from mcp_memory_service import __version__
+from mcp_memory_service.bootstrap import Backends, open_backends
+from mcp_memory_service.config import Settings, load_settings
+from mcp_memory_service.embeddings.base import Embedder
+from mcp_memory_service.models import EmbeddedMemory, Memory, SearchMode, Vector, content_hash
+from mcp_memory_service.services import MemoryService, RetrievalResult
+from measuring import Latency, Stopwatch, disk_mb, enough, rss_mb, share
+
+TOP = 10
+WARM_UP = 20
+AT_ONCE = (8, 32)
+MODES: dict[str, SearchMode] = {"hybrid": "hybrid", "vector": "semantic", "keyword": "keyword"}
+FIRST_MOMENT = 1_735_689_600_000_000  # 2025-01-01 in microseconds; a memory a second from then on, in their order
+SECOND = 1_000_000
+INDEX_BUILDING = "index_building"
+
+
+class KnownVectors:
+    """An embedder that knows the vectors of the queries, under the name of the model that made them."""
+
+    def __init__(self, embedder: Embedder, questions: Sequence[Question]) -> None:
+        self.model_id = embedder.model_id
+        self.dimension = embedder.dimension
+        self._embedder = embedder
+        self._vectors = {question.text: question.vector for question in questions}
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        return [self._vectors[text] for text in texts]
+
+    async def warm_up(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        await self._embedder.close()
+
+
+def store_path(folder: Path) -> Path:
+    return folder / "memories.db"
+
+
+def opened(folder: Path, questions: Sequence[Question]) -> AbstractAsyncContextManager[Backends]:
+    settings = load_settings({"sqlite_path": store_path(folder)})
+    return open_backends(settings, lambda embedder: KnownVectors(embedder, questions))
+
+
+def service_on(backends: Backends) -> MemoryService:
+    return MemoryService(backends.storage, backends.embedder, policy=Settings().hybrid.policy(None))
+
+
+async def build(feed: Feed, folder: Path) -> dict[str, Any]:
+    questions = feed.questions()
+    started = time.perf_counter()
+    async with opened(folder, questions) as backends:
+        for batch in feed.batches():
+            await backends.storage.store_batch(_memories(batch))
+        stored_seconds = time.perf_counter() - started
+        await _until_index_is_built(service_on(backends), questions[-1])
+        seconds = time.perf_counter() - started
+        rss = rss_mb()
+    return {
+        "build_seconds": seconds,
+        "stored_seconds": stored_seconds,
+        "rss_mb_built": rss,
+        "disk_mb": disk_mb(folder),
+        "versions": {"mcp-memory-service": __version__},
+    }
+
+
+def _memories(batch: Batch) -> list[EmbeddedMemory]:
+    made: list[EmbeddedMemory] = []
+    for number, (text, tags, vector) in enumerate(zip(batch.texts, batch.tags, batch.vectors, strict=True)):
+        moment = FIRST_MOMENT + (batch.first + number) * SECOND
+        memory = Memory(text, content_hash(text), moment, moment, tags=tuple(tags), memory_type="note")
+        made.append(EmbeddedMemory(memory, (vector,)))
+    return made
+
+
+async def _until_index_is_built(service: MemoryService, question: Question) -> None:
+    while INDEX_BUILDING in (await service.retrieve_memories(question.text)).degraded:
+        await asyncio.sleep(0.1)
+
+
+async def ask(feed: Feed, folder: Path, queries: int, limit_seconds: float, started: float) -> dict[str, Any]:
+    questions = feed.questions()
+    async with opened(folder, questions) as backends:
+        service = service_on(backends)
+        first = await service.retrieve_memories(questions[-1].text)
+        figures: dict[str, Any] = {"cold_start_seconds": time.monotonic() - started, "modes": {}, "found": {}}
+        figures["cold_start_degraded"] = first.degraded
+        await _until_index_is_built(service, questions[-1])
+        figures["cold_start_ready_seconds"] = time.monotonic() - started
+        for name, mode in MODES.items():
+            run = Run(service, mode, limit_seconds)
+            await run.ask(questions[-WARM_UP:], at_once=1)
+            run.results.clear()
+            figures["modes"][name] = asdict(await run.ask(questions[:queries], at_once=1))
+            figures["found"][name] = [_numbers(result) for result in run.results]
+            figures.setdefault("degraded", 0)
+            figures["degraded"] += sum(bool(result.degraded) for result in run.results)
+        run = Run(service, "hybrid", limit_seconds)
+        figures["at_once"] = {
+            str(number): asdict(await run.ask(share(questions, turn, enough(queries, number)), at_once=number))
+            for turn, number in enumerate(AT_ONCE, start=1)
+        }
+        figures["degraded"] += sum(bool(result.degraded) for result in run.results)
+        del run
+        gc.collect()
+        figures["rss_mb"] = rss_mb()
+    return figures
+
+
+class Run:
+    """Searches in one mode and what they answered."""
+
+    def __init__(self, service: MemoryService, mode: SearchMode, limit_seconds: float) -> None:
+        self._service = service
+        self._mode: SearchMode = mode
+        self._limit_seconds = limit_seconds
+        self.results: list[RetrievalResult] = []
+
+    async def ask(self, questions: Sequence[Question], at_once: int) -> Latency:
+        watch = Stopwatch(questions, self._limit_seconds)
+
+        async def work() -> None:
+            for question in watch:
+                started = time.perf_counter()
+                result = await self._service.retrieve_memories(question.text, page_size=TOP, mode=self._mode)
+                watch.note(time.perf_counter() - started)
+                self.results.append(result)
+
+        await asyncio.gather(*(work() for _ in range(at_once)))
+        return watch.latency()
+
+
+def _numbers(result: RetrievalResult) -> list[int]:
+    """Memories by the number of their text, which is in their moment."""
+    return [(hit.memory.created_at - FIRST_MOMENT) // SECOND for hit in result.results]
+
+
+def main() -> None:
+    options = worker_arguments(__doc__)
+    feed = Feed(options.feed, options.size)
+    if options.phase == "build":
+        figures = asyncio.run(build(feed, options.folder))
+    else:
+        figures = asyncio.run(ask(feed, options.folder, options.queries, options.seconds, options.started))
+    options.out.write_text(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

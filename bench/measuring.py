@@ -1,0 +1,99 @@
+"""Times, memory and disk of what is measured; needs nothing but Python, for peers are measured in an environment of
+their own."""
+
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+A = TypeVar("A")
+
+
+@dataclass(frozen=True)
+class Latency:
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    requests_per_second: float
+    requests: int
+
+
+def latency(seconds: Sequence[float], wall_seconds: float) -> Latency:
+    several = [*seconds, *seconds] if len(seconds) == 1 else seconds  # quantiles need two
+    hundredths = statistics.quantiles(several, n=100, method="inclusive")
+    return Latency(
+        p50_ms=hundredths[49] * 1000,
+        p95_ms=hundredths[94] * 1000,
+        p99_ms=hundredths[98] * 1000,
+        requests_per_second=len(seconds) / wall_seconds,
+        requests=len(seconds),
+    )
+
+
+class Stopwatch(Generic[T]):
+    """Hands out what is to be asked until all of it is or the time is over, and keeps how long each answer took."""
+
+    def __init__(self, questions: Sequence[T], limit_seconds: float) -> None:
+        self._questions: Iterator[T] = iter(questions)
+        self._taking = threading.Lock()
+        self._started = time.perf_counter()
+        self._deadline = self._started + limit_seconds
+        self._seconds: list[float] = []
+
+    def __iter__(self) -> Iterator[T]:
+        """May be gone through by several at once: each question is handed out once."""
+        while True:
+            with self._taking:
+                question = next(self._questions, None)
+            if question is None or (self._seconds and time.perf_counter() > self._deadline):
+                return
+            yield question
+
+    def note(self, seconds: float) -> None:
+        self._seconds.append(seconds)
+
+    def latency(self) -> Latency:
+        return latency(self._seconds, time.perf_counter() - self._started)
+
+
+def ask_at_once(ask: Callable[[T], A], questions: Sequence[T], threads: int, limit_seconds: float) -> Latency:
+    """Each thread asks the next question as soon as it has an answer."""
+    watch = Stopwatch(questions, limit_seconds)
+
+    def work(_worker: int) -> None:
+        for question in watch:
+            started = time.perf_counter()
+            ask(question)
+            watch.note(time.perf_counter() - started)
+
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(work, range(threads)):
+            pass
+    return watch.latency()
+
+
+def share(questions: Sequence[T], turn: int, count: int) -> list[T]:
+    """Another part for each turn, as far as there are enough, so that no phase is answered from another's caches."""
+    return [questions[(turn * count + number) % len(questions)] for number in range(min(count, len(questions)))]
+
+
+def enough(queries: int, at_once: int) -> int:
+    """So many queries that who asks has twenty turns: the first and the last few find the others not yet or no longer
+    asking."""
+    return max(queries, 20 * at_once)
+
+
+def rss_mb(pid: int | str = "self") -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    kibibytes = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
+    return kibibytes * 1024 / 1e6
+
+
+def disk_mb(folder: Path) -> float:
+    """What its files take on disk: some of them have holes."""
+    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file()) / 1e6

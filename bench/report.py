@@ -1,0 +1,226 @@
+"""Makes tables and plots of what `run.py` measured.
+
+    python bench/report.py bench/results --docs docs/benchmarks.md
+
+Prints the tables; with `--docs` they take the place of what is between the two marks in that file, and the plots are
+written beside it, into img/.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from charts import Points, chart
+from systems import OURS, TITLES
+from targets import target_rows
+
+BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+MODES = ("hybrid", "vector", "keyword")
+Figures = Mapping[str, Any]
+
+
+def render(folder: Path, images: str | None = None) -> str:
+    """All tables as Markdown; with links to the plots in `images` if that is given."""
+    sizes = load(folder)
+    if not sizes:
+        return f"No figures in {folder}."
+    blocks: list[Sequence[str]] = [_provenance(sizes), target_rows(sizes)]
+    if images:
+        blocks.append([f"![{title}]({images}/{name}.svg)" for name, (title, _) in plots(sizes).items()])
+    for size in sizes:
+        blocks += [[f"### {size['memories']:,} memories"], _search_table(size)]
+        blocks += [_at_once_table(size), _resource_table(size), _reservations(size)]
+    blocks.append(_end_to_end_table(sizes))
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def load(folder: Path) -> list[Figures]:
+    """What was measured, smallest size first."""
+    return sorted(
+        (json.loads(file.read_text()) for file in folder.glob("[0-9]*.json")), key=lambda size: size["memories"]
+    )
+
+
+def _provenance(sizes: Sequence[Figures]) -> list[str]:
+    newest = sizes[-1]
+    versions: dict[str, str] = {}
+    for size in sizes:
+        for system in size["systems"].values():
+            versions |= system.get("versions", {})
+    loads: list[float] = [
+        system["load_before"] for size in sizes for system in size["systems"].values() if "load_before" in system
+    ]
+    told = ", ".join(f"{package} {version}" for package, version in sorted(versions.items()))
+    return [
+        f"{newest['data']}, {newest['machine']}, {newest['systems'][OURS]['date']}. Versions: {told}.",
+        f"Load average of the machine before each system: {min(loads):.1f} to {max(loads):.1f}.",
+        "In brackets: how many times ours, in the same way of searching.",
+    ]
+
+
+def _search_table(size: Figures) -> list[str]:
+    rows = [
+        "| system | search | p50 ms | p95 ms | p99 ms | per second | recall@10 of vectors |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    ours = size["systems"][OURS]
+    for mode in MODES:
+        for name, figures in _systems(size):
+            if mode in figures.get("modes", {}):
+                found = f"{figures['recall']:.3f}" if mode != "keyword" else ""
+                cells = _times(figures["modes"][mode], ours["modes"][mode])
+                rows.append(f"| {TITLES[name]} | {mode} | {cells} | {found} |")
+    failed = [(name, figures["failed"]) for name, figures in _systems(size) if "failed" in figures]
+    return rows + [f"| {TITLES[name]} | {why} | | | | | |" for name, why in failed]
+
+
+def _at_once_table(size: Figures) -> list[str]:
+    rows = ["| system | hybrid searches at once | p50 ms | p95 ms | p99 ms | per second |", "|---|---|---|---|---|---|"]
+    ours = size["systems"][OURS]["at_once"]
+    for number, scale in ours.items():
+        for name, figures in _systems(size):
+            if number in figures.get("at_once", {}):
+                rows.append(f"| {TITLES[name]} | {number} | {_times(figures['at_once'][number], scale)} |")
+    return rows
+
+
+def _times(times: Figures, ours: Figures) -> str:
+    return " | ".join(_scaled(times[key], ours[key]) for key in ("p50_ms", "p95_ms", "p99_ms", "requests_per_second"))
+
+
+def _resource_table(size: Figures) -> list[str]:
+    names = {"build_seconds": "build s", "disk_mb": "disk MB", "rss_mb": "RSS MB", "cold_start_seconds": "cold start s"}
+    rows = [f"| system | {' | '.join(names.values())} |", "|---|" + "---|" * len(names)]
+    ours = size["systems"][OURS]
+    for name, figures in _systems(size):
+        cells = [_scaled(figures[key], ours[key]) if key in figures else "" for key in names]
+        if any(cells):
+            rows.append(f"| {TITLES[name]} | {' | '.join(cells)} |")
+    return rows
+
+
+def _reservations(size: Figures) -> list[str]:
+    """What the tables do not show of answers that were not whole."""
+    ours, server = size["systems"][OURS], size["systems"].get("end_to_end", {})
+    told: list[str] = []
+    if ours["cold_start_degraded"]:
+        ready = ours["cold_start_ready_seconds"]
+        told.append(f"Our first answer was degraded ({', '.join(ours['cold_start_degraded'])}) until {ready:.1f} s.")
+    if ours["degraded"]:
+        told.append(f"{ours['degraded']} of our answers were degraded.")
+    if server.get("cold_start_degraded"):
+        told.append(f"The server's first answer was degraded ({', '.join(server['cold_start_degraded'])}).")
+    return told
+
+
+def _scaled(value: float, ours: float) -> str:
+    """A figure and how many times ours it is; ours itself needs no ratio."""
+    return _short(value) if value == ours else f"{_short(value)} ({_short(value / ours)}×)"
+
+
+def _short(value: float) -> str:
+    """As many digits as tell something."""
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 0.1 else 3
+    return f"{value:,.{digits}f}"
+
+
+def _end_to_end_table(sizes: Sequence[Figures]) -> list[str]:
+    rows: list[str] = []
+    for size in sizes:
+        server = size["systems"].get("end_to_end")
+        if server:
+            rows += [f"| {size['memories']:,} | {cells} |" for cells in _ways_in(server)]
+    if not rows:
+        return []
+    times = "over | p50 ms | p95 ms | p99 ms | per second | errors | degraded"
+    head = f"| memories | {times} | cold start s | RSS MB: REST / all |"
+    return ["### End to end, with the embedding of the query", "", head, "|---" * 10 + "|", *rows]
+
+
+def _ways_in(server: Figures) -> Iterator[str]:
+    named = {f"REST, {number} at once": times for number, times in server["rest"].items()}
+    named["MCP over HTTP, 1 client"] = server["mcp"]
+    if "load" in server:
+        named["REST, steady load, 32 at once"] = server["load"]
+    for number, (name, times) in enumerate(named.items()):
+        cells = [name, *(_short(times[key]) for key in ("p50_ms", "p95_ms", "p99_ms", "requests_per_second"))]
+        cells += [f"{sum(times['errors'].values())}", f"{times['degraded']}"]
+        if number == 0:  # of the server, not of a way to ask it
+            memory = f"{server['rss_mb']:,.0f} / {server['rss_mb_after_all']:,.0f}"
+            cells += [f"{server['cold_start_seconds']:.2f}", memory]
+        else:
+            cells += ["", ""]
+        yield " | ".join(cells)
+
+
+def _systems(size: Figures) -> list[tuple[str, Figures]]:
+    return [(name, size["systems"][name]) for name in TITLES if name in size["systems"]]
+
+
+def plots(sizes: Sequence[Figures]) -> dict[str, tuple[str, dict[str, Points]]]:
+    """Title and lines of each plot, by the name of its file."""
+    drawn: dict[str, tuple[str, dict[str, Points]]] = {
+        "bench-search": ("Search in its fullest way, one at a time: p95 in ms", _by_system(sizes, _fullest_p95)),
+        "bench-at-once": (
+            "Hybrid search, 8 at once: p95 in ms",
+            _by_system(sizes, lambda figures: figures["at_once"]["8"]["p95_ms"]),
+        ),
+        "bench-memory": ("Memory of the searching process in MB", _by_system(sizes, lambda figures: figures["rss_mb"])),
+        "bench-end-to-end": ("Our server, with the embedding of the query: p95 in ms", _server_lines(sizes)),
+    }
+    return {name: plot for name, plot in drawn.items() if plot[1]}
+
+
+def _fullest_p95(figures: Figures) -> float:
+    return next(iter(figures["modes"].values()))["p95_ms"]
+
+
+def _by_system(sizes: Sequence[Figures], value: Callable[[Figures], float]) -> dict[str, Points]:
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for size in sizes:
+        for name, figures in _systems(size):
+            try:
+                point = (float(size["memories"]), value(figures))
+            except KeyError:  # it has no such figure, or none at this size
+                continue
+            way = next(iter(figures["modes"]))
+            lines.setdefault(TITLES[name] if way == "hybrid" else f"{TITLES[name]} ({way})", []).append(point)
+    return dict(lines)
+
+
+def _server_lines(sizes: Sequence[Figures]) -> dict[str, Points]:
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for size in sizes:
+        server = size["systems"].get("end_to_end")
+        if server:
+            for number, times in server["rest"].items():
+                lines.setdefault(f"REST, {number} at once", []).append((size["memories"], times["p95_ms"]))
+            lines.setdefault("MCP, 1 client", []).append((size["memories"], server["mcp"]["p95_ms"]))
+    return dict(lines)
+
+
+def write_docs(folder: Path, document: Path) -> None:
+    images = document.parent / "img"
+    images.mkdir(exist_ok=True)
+    for name, (title, lines) in plots(load(folder)).items():
+        (images / f"{name}.svg").write_text(chart(title, "memories", lines), encoding="utf-8")
+    text = document.read_text(encoding="utf-8")
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    document.write_text(f"{before}{BEGIN}\n{render(folder, 'img')}\n{END}{after}", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path, help="the folder that run.py wrote")
+    parser.add_argument("--docs", type=Path, help="a document with the two marks")
+    options = parser.parse_args()
+    if options.docs:
+        write_docs(options.results, options.docs)
+    else:
+        print(render(options.results))
+
+
+if __name__ == "__main__":
+    main()
