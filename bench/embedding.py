@@ -93,9 +93,8 @@ def throughput(runner: asyncio.Runner, embedder: LocalEmbedder, texts: Sequence[
             ways[f"bare runtime, {threads} threads, {budget} pieces"] = bare
     seconds = taking_turns(ways, rounds)
     same = seconds[f"bare runtime, 2 threads, {local_onnx.BATCH_PIECES} pieces"]
-    print(
-        f"\n{len(texts)} sentences, median of {rounds} rounds\n\n| way | sentences/s | of the bare runtime |\n|---|---|---|"
-    )
+    print(f"\n{len(texts)} sentences, median of {rounds} rounds\n")
+    print("| way | sentences/s | of the bare runtime |\n|---|---|---|")
     for name, taken in seconds.items():
         print(f"| {name} | {len(texts) / taken:.0f} | {same / taken:.2f} |")
 

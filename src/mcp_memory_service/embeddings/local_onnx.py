@@ -37,7 +37,7 @@ MAX_PIECES = 256
 BATCH_PIECES = 512
 # So many texts of a large call are cut into word pieces at once, in some milliseconds.
 TOKENIZED_TEXTS = 64
-# Eight queries together take two thirds of the time that they take one by one, and more gain nothing further
+# Eight queries together take three quarters of the time that they take one by one; more would gain nothing further
 # (bench/embedding.py); those that wait longest are not held up by all the others.
 MOST_TOGETHER = 8
 

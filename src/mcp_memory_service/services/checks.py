@@ -73,11 +73,12 @@ def check_sequence(sequence: int | None) -> None:
         raise InvalidInput("sequence must be 0 to 2^63 - 1.", reason="sequence_out_of_range", field="sequence")
 
 
-def check_created_at(created_at: int | None, now: int) -> None:
-    if created_at is not None and created_at < EARLIEST_MICROSECONDS:
-        raise InvalidInput("created_at lies before year 1.", reason="timestamp_out_of_range", field="created_at")
-    if created_at is not None and created_at > now + MAX_CLOCK_SKEW:
-        raise InvalidInput("created_at lies in the future.", reason="timestamp_in_future", field="created_at")
+def check_moment(moment: int | None, field: str, now: int) -> None:
+    """For created_at and updated_at."""
+    if moment is not None and moment < EARLIEST_MICROSECONDS:
+        raise InvalidInput(f"{field} lies before year 1.", reason="timestamp_out_of_range", field=field)
+    if moment is not None and moment > now + MAX_CLOCK_SKEW:
+        raise InvalidInput(f"{field} lies in the future.", reason="timestamp_in_future", field=field)
 
 
 def check_metadata(metadata: Metadata) -> None:
