@@ -1,4 +1,5 @@
-"""Measures the local embedder against the bare runtime, and queries embedded together against one by one.
+"""Measures the local embedder against the bare runtime, queries embedded together against one by one, and storing
+against embedding alone.
 
     python bench/embedding.py --texts 2000 --data FOLDER
 
@@ -13,6 +14,7 @@ import gzip
 import json
 import re
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -24,11 +26,16 @@ from numpy.typing import NDArray
 from mcp_memory_service.embeddings import local_onnx
 from mcp_memory_service.embeddings.batching import batches_by_length
 from mcp_memory_service.embeddings.local_onnx import LocalEmbedder, MiniLM
+from mcp_memory_service.hybrid_search import indexed_text
+from mcp_memory_service.models import MemoryDraft
+from mcp_memory_service.services import MemoryService
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 MEMORIES = Path(__file__).parents[1] / "tests" / "eval" / "memories.jsonl"
 LEAST_CHARS = 15
 BUDGETS = (256, 512, 1024, 2048)
 QUERY_PIECES = range(6, 21)
+STORED_BATCH = 100
 
 Inputs = dict[str, NDArray[np.int64]]
 
@@ -121,6 +128,26 @@ def together(runner: asyncio.Runner, embedder: LocalEmbedder, texts: Sequence[st
         print(f"| {count} | {alone * 1000:.1f} | {shared * 1000:.1f} | {alone / shared:.2f} |")
 
 
+async def storing(embedder: LocalEmbedder, texts: Sequence[str]) -> None:
+    """What a store takes beside the model, and what it takes when the texts are known."""
+    drafts = [MemoryDraft(text) for text in texts]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "bench.db"
+        storage = await SqliteVecStorage.open(path, embedder.model_id, embedder.dimension, indexed_text)
+        service = MemoryService(storage, embedder)
+        taken = {"embedded alone": 0.0, "stored": 0.0, "stored again": 0.0}
+        for start in range(0, len(texts), STORED_BATCH):
+            part = slice(start, start + STORED_BATCH)
+            for name in taken:
+                begun = time.perf_counter()
+                await (embedder.embed(texts[part]) if name == "embedded alone" else service.store_batch(drafts[part]))
+                taken[name] += time.perf_counter() - begun
+        await storage.close()
+    print(f"\nBatches of {STORED_BATCH}\n\n| way | seconds | of embedding alone |\n|---|---|---|")
+    for name, seconds in taken.items():
+        print(f"| {name} | {seconds:.2f} | {seconds / taken['embedded alone']:.3f} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=int, default=500, help="How many sentences to embed")
@@ -135,6 +162,7 @@ def main() -> None:
         runner.run(embedder.warm_up())
         together(runner, embedder, queries, arguments.rounds)
         throughput(runner, embedder, texts, arguments.rounds)
+        runner.run(storing(embedder, texts))
         runner.run(embedder.close())
 
 

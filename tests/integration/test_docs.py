@@ -122,3 +122,11 @@ def test_the_bench_runs(tmp_path: Path):
     report = json.loads(figures.read_text())
     assert report["memories"] == 60
     assert report["hybrid"]["p95_ms"] > 0
+
+
+def test_the_bench_of_embedding_runs():
+    command = [sys.executable, str(ROOT / "bench" / "embedding.py"), "--texts", "40", "--rounds", "1"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=100)
+    assert "| LocalEmbedder.embed |" in done.stdout
+    assert "| 32 |" in done.stdout
+    assert "| stored again |" in done.stdout

@@ -56,7 +56,7 @@ async def test_known_content_is_stored_without_an_embedder(storage: SqliteVecSto
 async def test_what_stands_before_a_bad_line_is_stored(service: MemoryService, storage: SqliteVecStorage):
     importing = Import(service)
     unreadable = InvalidInput("It is not UTF-8.", reason="not_utf8")
-    with pytest.raises(InvalidInput, match="^Line 3: It is not UTF-8") as caught:
+    with pytest.raises(InvalidInput, match=r"^Line 3: It is not UTF-8") as caught:
         await importing.add(lines("one", "two", unreadable, "four"))
     assert caught.value.reason == "not_utf8"
     assert await stored(storage) == ["one", "two"]
@@ -65,7 +65,7 @@ async def test_what_stands_before_a_bad_line_is_stored(service: MemoryService, s
 
 async def test_a_line_that_the_service_refuses_is_named(service: MemoryService, storage: SqliteVecStorage):
     importing = Import(service)
-    with pytest.raises(InvalidInput, match="^Line 2: tags: A tag is empty") as caught:
+    with pytest.raises(InvalidInput, match=r"^Line 2: tags: A tag is empty") as caught:
         await importing.add(lines("one", MemoryDraft("two", tags=("",)), "three"))
     assert (caught.value.reason, caught.value.field) == ("tag_empty", "tags")
     assert await stored(storage) == ["one"]

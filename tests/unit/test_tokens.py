@@ -1,10 +1,12 @@
 """How texts and queries are cut into the words of the keyword signal."""
 
+from itertools import accumulate
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory_service.hybrid_search import indexed_text, matched_spans, query_terms, snippet
+from mcp_memory_service.hybrid_search import indexed_text, matched_spans, query_terms, snippet, snippets
 from mcp_memory_service.hybrid_search.tokens import MAX_QUERY_TERMS
 from mcp_memory_service.models import QueryTerms
 
@@ -103,6 +105,16 @@ def test_a_snippet_shows_the_matched_words():
     assert shown.startswith("…")
     assert shown.endswith("…")
     assert len(shown) < 250
+
+
+@given(st.lists(st.integers(1, 200), min_size=1, max_size=40))
+def test_a_snippet_starts_where_most_matches_are(gaps: list[int]):
+    lows = list(accumulate(gaps))
+    length, lead = 160, 20
+    most = max(sum(low <= other < low + length - lead for other in lows) for low in lows)
+    start = snippets._densest_start([(low, low + 1) for low in lows], length)
+    first = next(low for low in lows if sum(low <= other < low + length - lead for other in lows) == most)
+    assert start == max(0, first - lead)
 
 
 @given(st.text(max_size=300), st.text(max_size=50))

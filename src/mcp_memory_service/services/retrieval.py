@@ -1,5 +1,6 @@
 """The search pipeline: ask the signals in parallel, fuse once, sort once, cut the page."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -214,8 +215,10 @@ class Retrieval:
             return ()
         found = await self._storage.get_many(request.where.namespace, [candidate.content_hash for candidate in page])
         candidates = {candidate.content_hash: candidate for candidate in page}
-        # One that was deleted since the signals answered is not among the found.
-        return tuple(self._hit(request, ranking, memory, candidates[memory.content_hash]) for memory in found)
+        # One that was deleted since the signals answered is not among the found. Snippets read every word of a page.
+        return await asyncio.to_thread(
+            lambda: tuple(self._hit(request, ranking, memory, candidates[memory.content_hash]) for memory in found)
+        )
 
     def _hit(self, request: RetrievalRequest, ranking: Ranking, memory: Memory, candidate: FusedCandidate) -> Hit:
         best = ranking.fused[0].score
