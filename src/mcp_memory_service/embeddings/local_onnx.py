@@ -7,14 +7,12 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,13 +40,11 @@ TOKENIZED_TEXTS = 64
 MOST_TOGETHER = 8
 
 
-@dataclass(slots=True, eq=False)
-class _SingleText:
+class _SingleText(NamedTuple):
     """A text that is embedded by itself or with others that wait at the same moment."""
 
     text: str
-    wanted: bool = True
-    outcome: "Vector | EmbedderUnavailable | None" = None
+    vector: "Future[Vector]"
 
 
 class LocalEmbedder:
@@ -78,14 +74,14 @@ class LocalEmbedder:
 
     async def close(self) -> None:
         await asyncio.to_thread(self._thread.shutdown, wait=True, cancel_futures=True)
+        while self._waiting:
+            self._waiting.popleft().vector.cancel()
 
     async def _embed_one(self, text: str) -> Vector:
-        single = _SingleText(text)
+        single = _SingleText(text, Future())
         self._waiting.append(single)
-        try:
-            return await self._on_thread(partial(self._answered, single))
-        finally:
-            single.wanted = False
+        self._thread.submit(self._answer_single_texts)
+        return await asyncio.wrap_future(single.vector)
 
     async def _embed_many(self, texts: Sequence[str]) -> list[Vector]:
         pieces: list[list[int]] = []
@@ -113,32 +109,23 @@ class LocalEmbedder:
 
     # From here on all is run by the one thread, job after job: the model is loaded once, and nothing needs a lock.
 
-    def _answered(self, single: _SingleText) -> Vector:
-        while single.outcome is None:
-            if not single.wanted:
-                raise EmbedderUnavailable("Nobody waits for this vector any more.")
-            self._answer_single_texts()
-        if isinstance(single.outcome, EmbedderUnavailable):
-            raise single.outcome
-        return single.outcome
-
     def _answer_single_texts(self) -> None:
         """Embed those that have waited longest, together; a failure is for them and nobody else."""
         together: list[_SingleText] = []
         while self._waiting and len(together) < MOST_TOGETHER:
             single = self._waiting.popleft()
-            if single.wanted:
+            if single.vector.set_running_or_notify_cancel():  # somebody still waits for it
                 together.append(single)
         if not together:
             return
         try:
-            outcomes: Sequence[Vector | EmbedderUnavailable] = self._with_model(
-                lambda model: model.embedded([single.text for single in together])
-            )
+            vectors = self._with_model(lambda model: model.embedded([single.text for single in together]))
         except EmbedderUnavailable as error:
-            outcomes = [error] * len(together)
-        for single, outcome in zip(together, outcomes, strict=True):
-            single.outcome = outcome
+            for single in together:
+                single.vector.set_exception(error)
+        else:
+            for single, vector in zip(together, vectors, strict=True):
+                single.vector.set_result(vector)
 
     def _with_model(self, job: "Callable[[MiniLM], T]") -> T:
         try:
