@@ -35,8 +35,8 @@ MAX_PIECES = 256
 BATCH_PIECES = 512
 # So many texts of a large call are cut into word pieces at once, in some milliseconds.
 TOKENIZED_TEXTS = 64
-# Eight queries together take three quarters of the time that they take one by one; more would gain nothing further
-# (bench/embedding.py); those that wait longest are not held up by all the others.
+# Eight queries together take about three quarters of the time that they take one by one (bench/embedding.py). Larger
+# groups were not clearly faster, and would hold up those that have waited longest.
 MOST_TOGETHER = 8
 
 
