@@ -55,6 +55,8 @@ class MemoryDraft:
     source: str | None = None
     session: str | None = None
     sequence: int | None = None
+    updated_at: int | None = None
+    """Given only for what was a memory before, and comes from an export."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,3 +140,11 @@ def test_make_bench_measures_engine_and_server_and_reports_them(tmp_path: Path):
     assert "| 40 | REST, 32 at once |" in text
     assert "stale figures" not in text
     assert (tmp_path / "img" / "bench-search.svg").read_text().startswith("<svg ")
+
+
+def test_the_bench_of_embedding_runs():
+    command = [sys.executable, str(ROOT / "bench" / "embedding.py"), "--texts", "40", "--rounds", "1"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=100)
+    assert "| LocalEmbedder.embed |" in done.stdout
+    assert "| 32 |" in done.stdout
+    assert "| stored again |" in done.stdout

@@ -30,7 +30,7 @@ def store_memory(content: str, options: dict[str, Any], *, as_json: bool) -> Non
     fields = _given(options) | {"content": text, "tags": list(options["tags"])}
     if options["metadata"] is not None:
         fields["metadata"] = _json_object(options["metadata"])
-    draft = _parsed(MemoryIn, fields).draft()
+    draft = parsed(MemoryIn, fields).draft()
     outcome = _with_service(settings, lambda service: service.store_memory(draft))
     _print(StoredOut.of(outcome), outcome.summary, as_json=as_json)
 
@@ -45,16 +45,16 @@ def search_memories(query: str, options: dict[str, Any], *, as_json: bool) -> No
     fields = _given(options) | {"query": query, "tags": tags}
     if explained_hash is not None:
         del fields["debug"]
-        explained = _with_service(settings, _parsed(ExplainIn, fields | {"content_hash": explained_hash}).explain_in)
+        explained = _with_service(settings, parsed(ExplainIn, fields | {"content_hash": explained_hash}).explain_in)
         _print(explained, render_explanation(explained), as_json=as_json)
         return
-    out = _with_service(settings, _parsed(RetrieveIn, fields).search_in)
+    out = _with_service(settings, parsed(RetrieveIn, fields).search_in)
     _print(out, render_hits(out), as_json=as_json)
 
 
 def list_memories(options: dict[str, Any], *, as_json: bool) -> None:
     settings = settings_from(options)
-    asked = _parsed(ListIn, _given(options) | {"tags": list(options["tags"])})
+    asked = parsed(ListIn, _given(options) | {"tags": list(options["tags"])})
     out = _with_service(settings, asked.list_from)
     _print(out, render_memories(out), as_json=as_json)
 
@@ -72,7 +72,7 @@ def purge_memories(content_hashes: tuple[str, ...], options: dict[str, Any], *, 
     settings = settings_from(options)
     if settings.storage_backend == "sqlite_vec" and not settings.sqlite_path.exists():
         raise StoreRefused(f"There is no store at {settings.store}.")
-    out = _with_service(settings, _parsed(PurgeIn, {"content_hashes": list(content_hashes)}).purge_from)
+    out = _with_service(settings, parsed(PurgeIn, {"content_hashes": list(content_hashes)}).purge_from)
     _print(out, render_purged(out, len(set(content_hashes))), as_json=as_json)
     if out.state == "pending":
         sys.exit(INCOMPLETE)
@@ -82,7 +82,7 @@ def purge_memories(content_hashes: tuple[str, ...], options: dict[str, Any], *, 
 
 def record_feedback(query: str, content_hash: str, options: dict[str, Any]) -> None:
     settings = settings_from(options)
-    said = _parsed(FeedbackIn, options | {"query": query, "content_hash": content_hash})
+    said = parsed(FeedbackIn, options | {"query": query, "content_hash": content_hash})
     _with_service(settings, said.record_in)
     click.echo(f"Noted: {content_hash}")
 
@@ -111,7 +111,7 @@ def _with_service(settings: Settings, use_case: Callable[[MemoryService], Awaita
     return asyncio.run(run())
 
 
-def _parsed(shape: type[M], fields: dict[str, Any]) -> M:
+def parsed(shape: type[M], fields: dict[str, Any]) -> M:
     try:
         return shape(**fields)
     except ValidationError as error:

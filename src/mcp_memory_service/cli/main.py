@@ -292,6 +292,51 @@ def migrate(source: str, target: str, log_level: str | None, as_json: bool) -> N
     migrate_store(source, target, log_level, as_json=as_json)
 
 
+@cli.command(name="import")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True, dir_okay=False))
+@click.option(
+    "--on-error",
+    type=click.Choice(["stop", "skip"]),
+    default="stop",
+    show_default=True,
+    help="At a bad line: stop (exit code 2), or leave it out and go on (exit code 7 at the end)",
+)
+@plain_json_flag
+@storage_flags
+def import_(file: Path, on_error: str, as_json: bool, **options: Any) -> None:
+    """Store every line of FILE (JSON Lines; - is standard input).
+
+    A line is a memory as for POST /memories, or as `export` writes it. What is there already is recognised and only
+    united with what the line brings: if an import is interrupted, the same command goes on where it ended.
+
+    \b
+    Example:
+      mcp-memory import memories.jsonl
+      echo '{"content": "Deploys go out on Tuesdays", "tags": ["process"]}' | mcp-memory import -
+    """
+    from .transfer import import_file
+
+    import_file(file, options, skips_bad=on_error == "skip", as_json=as_json)
+
+
+@cli.command()
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True), default="-")
+@storage_flags
+def export(file: Path, **options: Any) -> None:
+    """Write all memories as JSON Lines to the new file FILE, or to standard output.
+
+    Vectors, feedback and tuned weights are not in it: `backup` keeps everything.
+
+    \b
+    Example:
+      mcp-memory export memories.jsonl
+      mcp-memory export | gzip > memories.jsonl.gz
+    """
+    from .transfer import export_file
+
+    export_file(file, options)
+
+
 @cli.command()
 @json_flag
 def demo(as_json: bool) -> None:

@@ -5,14 +5,14 @@ import ctypes
 import hashlib
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +31,28 @@ MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6
 VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 
 MAX_PIECES = 256
-# Enough to fill two cores; about 0.2 s, which is what a search may have to wait for a store.
-BATCH_PIECES = 1024
+# As fast as twice as many (bench/embedding.py); about 0.1 s, which is what a search may have to wait for a store.
+BATCH_PIECES = 512
+# So many texts of a large call are cut into word pieces at once, in some milliseconds.
+TOKENIZED_TEXTS = 64
+# Eight queries together take about three quarters of the time that they take one by one (bench/embedding.py). Larger
+# groups were not clearly faster, and would hold up those that have waited longest.
+MOST_TOGETHER = 8
+
+
+class _SingleText(NamedTuple):
+    """A text that is embedded by itself or with others that wait at the same moment."""
+
+    text: str
+    vector: "Future[Vector]"
 
 
 class LocalEmbedder:
     """Loads the model on first use and runs it on a thread of its own, never on the event loop.
 
-    Each batch is a job by itself, so that a search waits for one batch of a large store and not for all of them.
+    A call with many texts, such as a large store, is a row of small jobs. Single texts, such as queries, are embedded
+    together if they wait at the same moment, and before the next job of any larger call: a search waits for one batch,
+    however much is being stored, and a store goes on, however many search.
     """
 
     model_id = MODEL_ID
@@ -48,29 +62,80 @@ class LocalEmbedder:
         self._onnx_threads = threads
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
         self._model: MiniLM | None = None
+        self._waiting: deque[_SingleText] = deque()  # filled by callers, emptied by the thread
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        model = await self._on_thread(self._loaded)
-        pieces = await self._on_thread(partial(model.pieces, list(texts)))
-        vectors: dict[int, Vector] = {}
-        for batch in batches_by_length([len(ids) for ids in pieces], BATCH_PIECES):
-            found = await self._on_thread(partial(model.run, [pieces[position] for position in batch]))
-            vectors.update(zip(batch, found, strict=True))
-        if sum(map(len, pieces)) > MAX_PIECES:
-            await self._on_thread(return_unused_memory)
-        return [vectors[position] for position in range(len(pieces))]
+        if len(texts) == 1:
+            return [await self._embed_one(texts[0])]
+        return await self._embed_many(texts)
 
     async def warm_up(self) -> None:
         await self.embed(["warm up"])
 
     async def close(self) -> None:
         await asyncio.to_thread(self._thread.shutdown, wait=True, cancel_futures=True)
+        while self._waiting:
+            self._waiting.popleft().vector.cancel()
+
+    async def _embed_one(self, text: str) -> Vector:
+        single = _SingleText(text, Future())
+        self._waiting.append(single)
+        self._thread.submit(self._answer_single_texts)
+        return await asyncio.wrap_future(single.vector)
+
+    async def _embed_many(self, texts: Sequence[str]) -> list[Vector]:
+        pieces: list[list[int]] = []
+        for start in range(0, len(texts), TOKENIZED_TEXTS):
+            part = texts[start : start + TOKENIZED_TEXTS]
+            pieces += await self._in_turn(lambda model, part=part: model.pieces(part))
+        vectors: dict[int, Vector] = {}
+        for batch in batches_by_length([len(ids) for ids in pieces], BATCH_PIECES):
+            together = [pieces[position] for position in batch]
+            found = await self._in_turn(lambda model, together=together: model.run(together))
+            vectors.update(zip(batch, found, strict=True))
+        if sum(map(len, pieces)) > MAX_PIECES:
+            await self._on_thread(return_unused_memory)
+        return [vectors[position] for position in range(len(pieces))]
+
+    async def _in_turn(self, job: "Callable[[MiniLM], T]") -> T:
+        def after_single_texts() -> T:
+            self._answer_single_texts()
+            return self._with_model(job)
+
+        return await self._on_thread(after_single_texts)
 
     async def _on_thread(self, job: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, job)
 
+    # From here on all is run by the one thread, job after job: the model is loaded once, and nothing needs a lock.
+
+    def _answer_single_texts(self) -> None:
+        """Embed those that have waited longest, together; a failure is for them and nobody else."""
+        together: list[_SingleText] = []
+        while self._waiting and len(together) < MOST_TOGETHER:
+            single = self._waiting.popleft()
+            if single.vector.set_running_or_notify_cancel():  # somebody still waits for it
+                together.append(single)
+        if not together:
+            return
+        try:
+            vectors = self._with_model(lambda model: model.embedded([single.text for single in together]))
+        except EmbedderUnavailable as error:
+            for single in together:
+                single.vector.set_exception(error)
+        else:
+            for single, vector in zip(together, vectors, strict=True):
+                single.vector.set_result(vector)
+
+    def _with_model(self, job: "Callable[[MiniLM], T]") -> T:
+        try:
+            return job(self._loaded())
+        except EmbedderUnavailable:
+            raise
+        except Exception as error:
+            raise EmbedderUnavailable(f"The embedding model failed: {error}") from error
+
     def _loaded(self) -> "MiniLM":
-        # Only ever run by the one thread, so the model is loaded once.
         if self._model is None:
             try:
                 self._model = MiniLM(self._onnx_threads)
@@ -119,8 +184,16 @@ class MiniLM:
         """The word pieces of each text, cut at what the model can read."""
         return [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
 
-    def run(self, batch: list[list[int]]) -> NDArray[np.float32]:
-        """The mean of the token vectors of each text, of length 1."""
+    def embedded(self, texts: Sequence[str]) -> list[Vector]:
+        """A vector for each of a few texts."""
+        pieces = self.pieces(texts)
+        vectors: dict[int, Vector] = {}
+        for batch in batches_by_length([len(ids) for ids in pieces], BATCH_PIECES):
+            vectors.update(zip(batch, self.run([pieces[position] for position in batch]), strict=True))
+        return [vectors[position] for position in range(len(pieces))]
+
+    def run(self, batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        """The direction of the mean of the token vectors of each text, as a vector of length 1."""
         longest = max(len(ids) for ids in batch)
         input_ids = np.zeros((len(batch), longest), dtype=np.int64)
         mask = np.zeros_like(input_ids)
@@ -129,7 +202,8 @@ class MiniLM:
             mask[row, : len(ids)] = 1
         inputs = {"input_ids": input_ids, "attention_mask": mask, "token_type_ids": np.zeros_like(input_ids)}
         hidden: NDArray[np.float32] = self._session.run(["last_hidden_state"], inputs)[0]
-        pooled = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+        counted = mask.astype(np.float32)
+        pooled = (counted[:, None, :] @ hidden)[:, 0, :]  # the sum points where the mean does
         return (pooled / np.linalg.norm(pooled, axis=1, keepdims=True)).astype(np.float32)
 
 

@@ -1,5 +1,6 @@
 """Long texts cut into overlapping windows that fit the model, so that their ends are found as well as their heads."""
 
+import asyncio
 import re
 from collections.abc import Iterator, Sequence
 
@@ -17,6 +18,8 @@ _PIECE = re.compile(r"\s*\S{1,32}")
 
 def text_windows(text: str, size: int = WINDOW_PIECES, overlap: int = OVERLAP_PIECES) -> list[str]:
     """The text itself if it fits, else windows of about `size` word pieces that cover all of it in order."""
+    if len(text) <= size:  # a piece has at least one character
+        return [text]
     chunks = [(match.group(), _estimated_pieces(match.group().strip())) for match in _PIECE.finditer(text)]
     if sum(pieces for _, pieces in chunks) <= size:
         return [text]
@@ -25,7 +28,8 @@ def text_windows(text: str, size: int = WINDOW_PIECES, overlap: int = OVERLAP_PI
 
 async def embed_windows(embedder: Embedder, texts: Sequence[str]) -> list[tuple[Vector, ...]]:
     """The vectors of each text, one for each of its windows, all made in one call."""
-    windows = [text_windows(text) for text in texts]
+    # Every word is looked at: a large batch would hold the event loop for most of a second.
+    windows = await asyncio.to_thread(lambda: [text_windows(text) for text in texts])
     vectors = iter(await embedder.embed([window for parts in windows for window in parts]))
     return [tuple(next(vectors) for _ in parts) for parts in windows]
 
@@ -54,5 +58,5 @@ def _step_back(chunks: list[tuple[str, int]], start: int, end: int, overlap: int
 
 def _estimated_pieces(word: str) -> int:
     """Word pieces that a tokenizer will make of a word; beyond ASCII each character may become one."""
-    beyond_ascii = sum(1 for character in word if not character.isascii())
+    beyond_ascii = 0 if word.isascii() else sum(1 for character in word if not character.isascii())
     return max(1, beyond_ascii + -(-(len(word) - beyond_ascii) // _CHARACTERS_PER_PIECE))

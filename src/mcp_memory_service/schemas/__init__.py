@@ -22,7 +22,19 @@ from .answers import (
     VoteOut,
 )
 from .fields import After, Before, Moment, Page, PageSize, TagFilter, TypeFilter, microseconds
-from .requests import BatchIn, ExplainIn, FeedbackIn, FilterIn, ListIn, MemoryIn, PatchIn, PurgeIn, RetrieveIn, SearchIn
+from .requests import (
+    BatchIn,
+    ExplainIn,
+    FeedbackIn,
+    FilterIn,
+    ImportIn,
+    ListIn,
+    MemoryIn,
+    PatchIn,
+    PurgeIn,
+    RetrieveIn,
+    SearchIn,
+)
 
 __all__ = [
     "After",
@@ -37,6 +49,7 @@ __all__ = [
     "FeedbackIn",
     "FilterIn",
     "HitOut",
+    "ImportIn",
     "ListIn",
     "ListOut",
     "MemoryIn",

@@ -1,10 +1,12 @@
 """What comes in."""
 
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ..models import Keep, MemoryDraft, MemoryPatch, SearchMode
+from ..errors import InvalidInput
+from ..models import Keep, MemoryDraft, MemoryPatch, SearchMode, content_hash
 from ..services import MemoryService, SearchOptions
 from ..services.checks import MAX_BATCH
 from .answers import ExplainOut, ListOut, PurgedOut, RetrieveOut
@@ -52,6 +54,22 @@ class MemoryIn(_In):
             session=self.session,
             sequence=self.sequence,
         )
+
+
+class ImportIn(MemoryIn):
+    """A line of a file to import: a memory to store, or one as it was exported."""
+
+    content_hash: str | None = Field(default=None, description="If given, the content must have it")
+    updated_at: Moment | None = Field(default=None, description="When it was last changed, if it was a memory before")
+
+    def draft(self) -> MemoryDraft:
+        if self.content_hash is not None and self.content_hash != content_hash(self.content):
+            raise InvalidInput(
+                "content_hash is not that of the content: one of them was changed.",
+                reason="content_hash_mismatch",
+                field="content_hash",
+            )
+        return replace(super().draft(), updated_at=microseconds(self.updated_at))
 
 
 class BatchIn(_In):

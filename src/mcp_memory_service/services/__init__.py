@@ -1,9 +1,11 @@
 """The use cases: what REST, MCP and the command line all call."""
 
 from .explanation import Ahead, Explanation
-from .memory_service import Asked, MemoryService, SearchOptions, ServiceLimits
+from .importing import Import, ImportLine, ImportReport, every_memory
+from .memory_service import Asked, MemoryService, SearchOptions
 from .migration import Migration, MigrationReport
 from .results import Health, Hit, MemoryListing, Paging, RetrievalResult, SignalRank
+from .storing import ServiceLimits
 
 __all__ = [
     "Ahead",
@@ -11,6 +13,9 @@ __all__ = [
     "Explanation",
     "Health",
     "Hit",
+    "Import",
+    "ImportLine",
+    "ImportReport",
     "MemoryListing",
     "MemoryService",
     "Migration",
@@ -20,4 +25,5 @@ __all__ = [
     "SearchOptions",
     "ServiceLimits",
     "SignalRank",
+    "every_memory",
 ]

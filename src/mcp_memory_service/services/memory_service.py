@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TypedDict, Unpack
 
 from ..embeddings.base import Embedder
-from ..embeddings.windows import embed_windows
 from ..errors import EmbedderUnavailable, InvalidInput, MemoryNotFound, MemoryServiceError
 from ..hybrid_search import RankingPolicy
 from ..models import (
     DEFAULT_NAMESPACE,
-    EmbeddedMemory,
     Feedback,
     Keep,
     Memory,
@@ -26,7 +24,6 @@ from ..models import (
     StoreStats,
     TagCount,
     TagMatch,
-    content_hash,
 )
 from ..storage.base import ServiceStorage
 from ..timestamps import now_microseconds
@@ -36,13 +33,9 @@ from .results import Health, MemoryListing, Paging, RetrievalResult
 from .retrieval import Retrieval, RetrievalRequest
 from .shared_check import SharedCheck
 from .signals import Answers, Signals
+from .storing import ServiceLimits, Storing
 from .tag_cache import TagCache
 from .tracked_embedder import TrackedEmbedder
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceLimits:
-    max_content_chars: int = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +76,10 @@ class MemoryService:
     ) -> None:
         self._storage = storage
         self._embedder = TrackedEmbedder(embedder, monotonic_seconds)
-        self._limits = limits or ServiceLimits()
         self._namespace = namespace
         self._now = now
         self._tags = TagCache(storage, namespace, monotonic_seconds)
+        self._storing = Storing(storage, self._embedder, limits or ServiceLimits(), namespace, now)
         signals = Signals(storage, self._embedder, self._tags)
         policy = policy or RankingPolicy()
         self._retrieval = Retrieval(storage, signals, policy, now, monotonic_seconds)
@@ -102,18 +95,8 @@ class MemoryService:
 
         BatchIncomplete says what is stored if a server fails half-way; sending the batch again is safe.
         """
-        if not 1 <= len(drafts) <= checks.MAX_BATCH:
-            raise InvalidInput(
-                f"A batch has 1 to {checks.MAX_BATCH} memories, not {len(drafts)}.",
-                reason="batch_size_out_of_range",
-                field="memories",
-            )
-        memories = [self._named_check(number, draft, len(drafts)) for number, draft in enumerate(drafts)]
-        vectors = await embed_windows(self._embedder, [memory.content for memory in memories])
         try:
-            return await self._storage.store_batch(
-                [EmbeddedMemory(memory, windows) for memory, windows in zip(memories, vectors, strict=True)]
-            )
+            return await self._storing.store_batch(drafts)
         finally:
             self._tags.forget()
 
@@ -287,38 +270,6 @@ class MemoryService:
         """Load the embedding model, so that the first request does not wait for it; a failure shows in `health`."""
         with suppress(EmbedderUnavailable):
             await self._embedder.warm_up()
-
-    def _named_check(self, number: int, draft: MemoryDraft, batch_size: int) -> Memory:
-        """Check one memory of a batch; an error says which one it is."""
-        try:
-            return self._checked_memory(draft)
-        except InvalidInput as error:
-            if batch_size == 1:
-                raise
-            field = f"memories.{number}.{error.field}" if error.field else f"memories.{number}"
-            raise InvalidInput(f"{field}: {error.message}", reason=error.reason, field=field) from error
-
-    def _checked_memory(self, draft: MemoryDraft) -> Memory:
-        now = self._now()
-        checks.check_content(draft.content, self._limits.max_content_chars)
-        for field in ("memory_type", "source", "session"):
-            checks.check_name(getattr(draft, field), field)
-        checks.check_metadata(draft.metadata)
-        checks.check_created_at(draft.created_at, now)
-        checks.check_sequence(draft.sequence)
-        return Memory(
-            content=draft.content,
-            content_hash=content_hash(draft.content),
-            created_at=now if draft.created_at is None else draft.created_at,
-            updated_at=now,
-            tags=checks.checked_tags(draft.tags),
-            memory_type=draft.memory_type,
-            metadata=draft.metadata,
-            namespace=self._namespace,
-            source=draft.source,
-            session=draft.session,
-            sequence=draft.sequence,
-        )
 
     def _request(
         self,

@@ -1,5 +1,6 @@
 """The search pipeline: ask the signals in parallel, fuse once, sort once, cut the page."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -36,6 +37,9 @@ LEXICAL_DIVISOR = 4
 # So many of the best bring in neighbours that no signal found; further down a lent half reaches no first page.
 LEADING = 20
 MOST_NEIGHBOURS = 100
+
+# So much is cut into snippets in a few milliseconds.
+LONG_PAGE_CHARS = 20_000
 
 ALL_SIGNALS = frozenset({VECTOR, TAG, KEYWORD})
 
@@ -216,8 +220,15 @@ class Retrieval:
         found = await self._storage.get_many(request.where.namespace, page.content_hashes)
         candidates = {candidate.content_hash: candidate for candidate in page}
         best = ranking.fused[0].score
-        # One that was deleted since the signals answered is not among the found.
-        return tuple(self._hit(request, ranking, memory, candidates[memory.content_hash], best) for memory in found)
+
+        def hits() -> tuple[Hit, ...]:
+            # One that was deleted since the signals answered is not among the found.
+            return tuple(self._hit(request, ranking, memory, candidates[memory.content_hash], best) for memory in found)
+
+        # Snippets read every word: of long texts beside the event loop, of others before another thread would start.
+        if sum(len(memory.content) for memory in found) > LONG_PAGE_CHARS:
+            return await asyncio.to_thread(hits)
+        return hits()
 
     def _hit(
         self, request: RetrievalRequest, ranking: Ranking, memory: Memory, candidate: FusedCandidate, best: float

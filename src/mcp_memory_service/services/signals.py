@@ -26,6 +26,7 @@ from ..hybrid_search import (
 )
 from ..models import Candidate, Candidates, Memory, MemoryFilter, QueryTerms, Vector
 from ..storage.base import MemoryStorage
+from .query_vectors import QueryVectors
 from .tag_cache import KnownTags, TagCache
 from .vector_background import VectorBackground
 
@@ -127,7 +128,7 @@ class Answers:
 class Signals:
     def __init__(self, storage: MemoryStorage, embedder: Embedder, tags: TagCache) -> None:
         self._storage = storage
-        self._embedder = embedder
+        self._query_vectors = QueryVectors(embedder)
         self._tags = tags
         self._background = VectorBackground(storage, tags.namespace)
 
@@ -147,7 +148,7 @@ class Signals:
         if VECTOR not in question.wanted:
             return VectorSignal()
         try:
-            (query_vector,) = await asyncio.wait_for(self._embedder.embed([question.query]), EMBED_TIMEOUT_SECONDS)
+            query_vector = await asyncio.wait_for(self._query_vectors.vector(question.query), EMBED_TIMEOUT_SECONDS)
         except (Unavailable, TimeoutError) as error:
             return VectorSignal(degraded=(_note("embedder_unavailable", error),), failed=True)
         try:
@@ -155,6 +156,7 @@ class Signals:
                 self._storage.retrieve(query_vector, question.vector_limit, question.where), "vector_search_unavailable"
             )
         except InvalidVector as error:  # not what this store was made with
+            self._query_vectors.forget(question.query)
             return VectorSignal(degraded=(_note("embedder_unavailable", error),), failed=True)
         found, degraded = answer.candidates, answer.degraded
         try:

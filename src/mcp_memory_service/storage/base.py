@@ -101,6 +101,10 @@ class MemoryStorage(Protocol):
         """In the order asked; unknown ids are left out."""
         ...
 
+    async def get_embedded(self, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
+        """Memories with their vectors, in the order asked; unknown ids are left out."""
+        ...
+
     async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
         """Newest first (the id breaks ties), with the number of all that match."""
         ...
@@ -190,8 +194,4 @@ class WholeStorage(ServiceStorage, Protocol):
     async def scan(self, cursor: str | None, limit: int) -> MemoryScan:
         """Up to `limit` memories of any namespace with their vectors, from where an earlier scan ended. What is there
         all the while comes exactly once; what is stored meanwhile may be left out."""
-        ...
-
-    async def get_embedded(self, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
-        """Memories with their vectors, in the order asked; unknown ids are left out."""
         ...

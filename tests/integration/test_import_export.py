@@ -1,0 +1,135 @@
+"""`mcp-memory import` and `export` for real: there and back, killed half-way, bad lines, full pipes."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.integration.conftest import COMMAND, Finished
+from tests.qdrant_target import collection_of
+
+from mcp_memory_service.cli.lines import PART_LINES
+
+Run = Callable[..., Finished]
+
+RICH: list[dict[str, Any]] = [
+    {"content": "Rathole uses port 2333\n", "tags": ["Rathole", "vps"], "memory_type": "fact", "source": "wiki"},
+    {"content": "Ein Satz über Öl 🛢", "metadata": {"n": 1, "f": 1.0, "deep": {"list": [None, "ü"]}}},
+    {"content": "first", "session": "talk", "sequence": 0, "created_at": "2024-02-29T12:00:00.123456Z"},
+    {"content": "second", "session": "talk", "sequence": 1, "created_at": "0001-01-01T00:00:00Z"},
+]
+
+
+def as_lines(memories: list[dict[str, Any]]) -> str:
+    return "".join(f"{json.dumps(memory)}\n" for memory in memories)
+
+
+def exported(text: str) -> list[dict[str, Any]]:
+    return sorted(map(json.loads, text.splitlines()), key=lambda memory: memory["content_hash"])
+
+
+def test_what_is_exported_and_imported_is_the_same_in_every_store(run_cli: Run, tmp_path: Path, qdrant_url: str):
+    qdrant = {
+        "MCP_MEMORY_STORAGE_BACKEND": "qdrant",
+        "MCP_MEMORY_QDRANT_URL": qdrant_url,
+        "MCP_MEMORY_QDRANT_COLLECTION": collection_of(tmp_path),
+    }
+    assert run_cli("import", "-", stdin=as_lines(RICH)).out == "4 lines read: 4 stored, 0 known already.\n"
+    file = tmp_path / "memories.jsonl"
+    assert "4 memories of" in run_cli("export", str(file)).err
+    assert file.stat().st_mode & 0o777 == 0o600
+    first = exported(file.read_text(encoding="utf-8"))
+    assert [{name: memory[name] for name in given} for given in RICH for memory in first
+            if memory["content"] == given["content"]] == RICH  # fmt: skip
+    for settings in ({"MCP_MEMORY_SQLITE_PATH": str(tmp_path / "other.db")}, qdrant):
+        done = run_cli("import", str(file), "--json", **settings)
+        assert json.loads(done.out) == {"read": 4, "created": 4, "known": 0, "failed": 0, "failed_lines": []}
+        again = run_cli("import", str(file), **settings)
+        assert again.out == "4 lines read: 0 stored, 4 known already.\n"
+        assert exported(run_cli("export", **settings).out) == first
+
+
+@contextmanager
+def importing(folder: Path) -> Generator[subprocess.Popen[bytes], None, None]:
+    """An import that waits for more lines."""
+    process = subprocess.Popen(
+        [COMMAND, "import", "-", "--json"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "MCP_MEMORY_SQLITE_PATH": str(folder / "cli.db")},
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate(timeout=20)
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
+def test_an_import_that_is_interrupted_goes_on(run_cli: Run, tmp_path: Path, sent: signal.Signals, code: int):
+    notes = [f'{{"content": "note {number}", "tags": ["n{number % 7}"]}}\n' for number in range(3 * PART_LINES)]
+    with importing(tmp_path) as process:
+        assert process.stdin is not None
+        process.stdin.write("".join(notes[: 2 * PART_LINES + 50]).encode())
+        process.stdin.flush()
+        deadline = time.monotonic() + 60
+        while json.loads(run_cli("stats", "--json").out)["memories"] < 2 * PART_LINES:
+            assert time.monotonic() < deadline
+        process.send_signal(sent)
+        assert process.wait(timeout=20) == code
+        if sent is signal.SIGINT:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            told = json.loads(process.stdout.read())
+            assert told["created"] in {PART_LINES, 2 * PART_LINES}  # it may be interrupted before it counts
+            assert b"the same command goes on where this one ended." in process.stderr.read()
+    done = json.loads(run_cli("import", "-", "--json", stdin="".join(notes)).out)
+    assert done == {"read": 300, "created": 100, "known": 200, "failed": 0, "failed_lines": []}
+    assert len(exported(run_cli("export").out)) == 300
+
+
+BAD = '{"content": "one", "tags": ["a"]}\n\n{"content": "two"}\n{"content": " "}\nnonsense\n{"content": "last"}\n'
+
+
+def test_a_bad_line_stops_an_import_and_is_named(run_cli: Run):
+    stopped = run_cli("import", "-", stdin=BAD)
+    assert stopped.code == 2
+    assert stopped.out == "3 lines read: 2 stored, 0 known already.\n1 could not be stored: line 4.\n"
+    assert stopped.err.splitlines()[-1] == "mcp-memory: Line 4: content is empty. [content_empty]"
+    skipped = run_cli("import", "-", "--on-error", "skip", stdin=BAD)
+    assert skipped.code == 7
+    assert skipped.out == "5 lines read: 1 stored, 2 known already.\n2 could not be stored: line 4, 5.\n"
+    assert min(skipped.err.splitlines()) == "Left out. Line 4: content is empty. [content_empty]"
+    mended = run_cli("import", "-", stdin=BAD.replace('" "', '"x"').replace("nonsense", ""))
+    assert (mended.code, mended.out) == (0, "4 lines read: 1 stored, 3 known already.\n")
+
+
+def test_files_that_cannot_be_used_are_said_in_one_line(run_cli: Run, tmp_path: Path):
+    run_cli("store", "one")
+    (tmp_path / "there.jsonl").write_text("mine")
+    for arguments, code, complaint in (
+        (("import", "missing.jsonl"), 2, "missing.jsonl cannot be read: No such file or directory."),
+        (("export", str(tmp_path / "there.jsonl")), 2, "is there already"),
+        (("export", str(tmp_path / "no" / "folder.jsonl")), 2, "cannot be written: No such file or directory."),
+        (("export", "--sqlite-path", str(tmp_path / "none.db")), 5, "There is no store at"),
+    ):
+        said = run_cli(*arguments)
+        assert complaint in said.err, said.err
+        assert (said.code, said.out, said.err.count("\n")) == (code, "", 1)
+    assert (tmp_path / "there.jsonl").read_text() == "mine"
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_an_export_ends_quietly_when_nobody_reads_on(run_cli: Run, tmp_path: Path):
+    run_cli("import", "-", stdin=as_lines([{"content": f"{n} " + "x" * 5000} for n in range(60)]))
+    environment = {**os.environ, "MCP_MEMORY_SQLITE_PATH": str(tmp_path / "cli.db")}
+    piped = ["bash", "-c", f"{COMMAND} export | head -c 10"]
+    done = subprocess.run(piped, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == ('{"content"', "")
