@@ -23,6 +23,8 @@ class EagerIndex:
         self._current = CurrentIndex(needs_care=lambda: None)
         self.answered = 0
 
+    is_ready = True
+
     def view_for(self, connection: apsw.Connection) -> IndexView | None:
         if not self._current.is_usable or not self._current.still_follows(connection):
             self._make(connection)

@@ -98,7 +98,7 @@ async def _require_equal(stores: Stores, chance: random.Random) -> None:
 def _require_near(found: Sequence[Candidate], exact: Sequence[Candidate]) -> None:
     """So few are all measured; the first of them by the stored vectors."""
     assert len(found) == len(exact)
-    assert list(found[:20]) == list(exact[:20])
+    assert list(found[:10]) == list(exact[:10])
     assert np.allclose([each.raw_score for each in found], [each.raw_score for each in exact], atol=0.005)
 
 

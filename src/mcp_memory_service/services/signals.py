@@ -229,7 +229,8 @@ class Signals:
 
     async def _known_tags(self) -> KnownTags | None:
         try:
-            return await asyncio.wait_for(self._tags.tags(), TAG_LIST_TIMEOUT_SECONDS)
+            async with asyncio.timeout(TAG_LIST_TIMEOUT_SECONDS):
+                return await self._tags.tags()
         except (Unavailable, TimeoutError) as error:
             _note("tag_list_unavailable", error)
             return None

@@ -41,6 +41,7 @@ from ...models import (
 from ..base import TextAnalyzer
 from ..vector_check import checked_vector
 from . import erasure, indexed_reads, reads, requests, tunings, writes
+from .brief import BriefReads, Work
 from .connection import connect, create_private_file, make_private, require_safe_sqlite, translated_errors
 from .filesystems import require_local
 from .rows import find_memory
@@ -66,6 +67,7 @@ class SqliteVecStorage:
         self._model_id = model_id
         self._analyze = analyze
         self._index = index
+        self._brief = BriefReads(threads, index) if index else None
         self._try_erasing_after = 0.0
 
     @classmethod
@@ -109,10 +111,10 @@ class SqliteVecStorage:
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         def search(connection: apsw.Connection, view: IndexView | None) -> Sequence[Candidate]:
-            query = checked_vector(query_vector, self._require_unchanged(connection))
             if view is None:
+                query = checked_vector(query_vector, self._require_unchanged(connection))
                 return reads.nearest(connection, query, limit, where)
-            return indexed_reads.nearest(connection, view, query, limit, where)
+            return indexed_reads.nearest(connection, view, checked_vector(query_vector, view.dimension), limit, where)
 
         return await self._search(search)
 
@@ -150,7 +152,7 @@ class SqliteVecStorage:
         return await self._threads.read(lambda connection: reads.all_tags(connection, namespace))
 
     async def tags_version(self, namespace: str) -> int:  # noqa: ARG002 - one number serves all namespaces
-        return await self._threads.read(reads.tags_version)
+        return await self._search(lambda connection, _: reads.tags_version(connection))
 
     async def count_all_memories(self, namespace: str) -> int:
         def count(connection: apsw.Connection, view: IndexView | None) -> int:
@@ -163,7 +165,7 @@ class SqliteVecStorage:
         return found[1] if found else None
 
     async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
-        return await self._threads.read(lambda connection: reads.many_memories(connection, namespace, content_hashes))
+        return await self._search(lambda connection, _: reads.many_memories(connection, namespace, content_hashes))
 
     async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
         return await self._threads.read(lambda connection: reads.page_of_memories(connection, where, offset, limit))
@@ -252,11 +254,11 @@ class SqliteVecStorage:
             await self._index.close()
         await self._threads.close()
 
-    async def _search(self, work: Callable[[apsw.Connection, IndexView | None], T]) -> T:
-        index = self._index
-        return await self._threads.read(
-            lambda connection: work(connection, index.view_for(connection) if index else None)
-        )
+    async def _search(self, work: Work[T]) -> T:
+        """With the index if it is ready: then it takes so little that it is done together with what else is asked."""
+        if self._brief is not None and self._index is not None and self._index.is_ready:
+            return await self._brief.read(work)
+        return await self._threads.read(lambda connection: work(connection, None))
 
     async def _write(self, work: Callable[[apsw.Connection], T]) -> T:
         def checked(connection: apsw.Connection) -> tuple[T, bool]:

@@ -51,6 +51,7 @@ class Contents:
             position=self.position,
             parts=tuple(parts),
             quantizer=self._quantizer,
+            dimension=self._quantizer.mean.size,
             key=self._key,
             namespaces=self._namespaces,
             memory_types=self._memory_types,

@@ -44,6 +44,11 @@ class SearchIndex(Protocol):
         """Why searches are slow, if they are."""
         ...
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether the next search will most likely be answered from it."""
+        ...
+
     def view_for(self, connection: apsw.Connection) -> IndexView | None: ...
 
     def build_again(self) -> None:
@@ -73,6 +78,10 @@ class LiveIndex:
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
+
+    @property
+    def is_ready(self) -> bool:
+        return self._current.is_usable
 
     def view_for(self, connection: apsw.Connection) -> IndexView | None:
         return self._current.view_for(connection)

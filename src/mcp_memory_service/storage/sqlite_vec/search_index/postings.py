@@ -87,9 +87,12 @@ def rarity(documents: int, having: int) -> float:
     return idf if idf > 0.0 else LEAST_RARITY
 
 
-def bm25(
-    frequencies: NDArray[np.float64], lengths: NDArray[np.float64], mean_length: float, idf: float
-) -> NDArray[np.float64]:
-    """What one term adds to the score of each document. The operations and their order are those of FTS5, so that the
-    sums are equal to the last bit."""
-    return idf * ((frequencies * (K1 + 1.0)) / (frequencies + K1 * ((1 - B) + B * lengths / mean_length)))
+def length_norms(lengths: NDArray[np.uint32], mean_length: float) -> NDArray[np.float64]:
+    """How much the length of each document weakens its terms. Here and in `bm25` the operations and their order are
+    those of FTS5, so that scores are equal to the last bit."""
+    return K1 * ((1 - B) + B * lengths.astype(np.float64) / mean_length)
+
+
+def bm25(frequencies: NDArray[np.float64], norms: NDArray[np.float64], idf: float) -> NDArray[np.float64]:
+    """What one term adds to the score of each document."""
+    return idf * ((frequencies * (K1 + 1.0)) / (frequencies + norms))

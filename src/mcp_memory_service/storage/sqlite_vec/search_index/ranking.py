@@ -81,11 +81,14 @@ def _order(
 ) -> NDArray[np.intp]:
     order = np.argsort(-scores)
     in_order = scores[order]
-    if not (in_order[1:] == in_order[:-1]).any():
-        return order
-    keys = (-scores,) if created_at is None else (-created_at, -scores)
-    words = np.ascontiguousarray(hashes).view(">u8")
-    return np.lexsort((*words.T[::-1], *keys))
+    as_next = np.append(in_order[1:] == in_order[:-1], np.False_)
+    tied = np.flatnonzero(as_next | np.roll(as_next, 1))
+    if tied.size:  # they fill the same places, in an order of their own
+        among = order[tied]
+        words = np.ascontiguousarray(hashes[among]).view(">u8")
+        dates = () if created_at is None else (-created_at[among],)
+        order[tied] = among[np.lexsort((*words.T[::-1], *dates, -scores[among]))]
+    return order
 
 
 def _places_in_sessions(

@@ -14,11 +14,11 @@ from .ranking import Found, best_of, ranked
 from .view import IndexView, Mask, Part, tag_term
 
 LEAST_COMPARED = 1_000
-COMPARED_PER_WANTED = 2
+COMPARED_PER_WANTED = 1.5
 """So many by their bits hold .999 of the true ten best of real sentences (bench/recall.py)."""
 COMPARED_WITHOUT_BITS = 4_000
 """So few vectors are compared one by one at once."""
-MEASURED_EXACTLY = 32
+MEASURED_EXACTLY = 20
 """The best are measured by the stored vectors, so that the first pages are exact."""
 
 TAG_DIGITS = 9
@@ -38,7 +38,7 @@ def nearest(
         return ranked((), limit)
     query = unit_length(query_vector[None])[0]
     code = view.quantizer.codes(query[None])[:, 0]
-    wanted = max(LEAST_COMPARED, COMPARED_PER_WANTED * limit)
+    wanted = max(LEAST_COMPARED, round(COMPARED_PER_WANTED * limit))
     while True:
         compared = [_compared(part, mask, query, code, wanted) for part, mask in zip(view.parts, masks, strict=True)]
         found = [_by_best_window(each) for each, _ in compared]
@@ -152,9 +152,8 @@ def _measured(found: Sequence[Found], exactly: ExactSimilarities) -> list[Found]
 
 def _add_term(view: IndexView, scores: Sequence[NDArray[np.float64]], having: Sequence[Occurrences]) -> None:
     idf = rarity(view.documents, sum(found.documents.size for found in having))
-    for part, sums, found in zip(view.parts, scores, having, strict=True):
-        lengths = part.documents.lengths[found.documents].astype(np.float64)
-        sums[found.documents] += bm25(found.frequencies, lengths, view.mean_length, idf)
+    for norms, sums, found in zip(view.norms, scores, having, strict=True):
+        sums[found.documents] += bm25(found.frequencies, norms[found.documents], idf)
 
 
 def _add_phrase(parts: Sequence[Part], scores: Sequence[NDArray[np.float64]], phrase: PhraseScores) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from ....models import MemoryFilter
 from .codes import Quantizer
 from .columns import Documents, NameCodes, Windows
-from .postings import TAG, Key, Occurrences
+from .postings import TAG, Key, Occurrences, length_norms
 from .snapshot import Position
 
 Mask = NDArray[np.bool_]
@@ -40,11 +41,12 @@ class Part:
         return found if there.all() else Occurrences(found.documents[there], found.frequencies[there])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IndexView:
     position: Position
     parts: tuple[Part, ...]
     quantizer: Quantizer
+    dimension: int
     key: Key
     namespaces: NameCodes
     memory_types: NameCodes
@@ -54,9 +56,11 @@ class IndexView:
     per_namespace: Mapping[int, int]
     """How many documents are there, by the code of the namespace."""
 
-    @property
-    def mean_length(self) -> float:
-        return self.tokens / self.documents if self.documents else 0.0
+    @cached_property
+    def norms(self) -> list[NDArray[np.float64]]:
+        """Of the lengths of the documents of each part; for as long as nothing changes."""
+        mean_length = self.tokens / self.documents if self.tokens else 1.0
+        return [length_norms(part.documents.lengths, mean_length) for part in self.parts]
 
     def count(self, namespace: str) -> int:
         code = self.namespaces.get(namespace)
