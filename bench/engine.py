@@ -58,7 +58,7 @@ def store_path(folder: Path) -> Path:
 
 def opened(folder: Path, questions: Sequence[Question]) -> AbstractAsyncContextManager[Backends]:
     settings = load_settings({"sqlite_path": store_path(folder)})
-    return open_backends(settings, lambda embedder: KnownVectors(embedder, questions))
+    return open_backends(settings, lambda embedder: KnownVectors(embedder, questions), with_index=True)
 
 
 def service_on(backends: Backends) -> MemoryService:

@@ -1,10 +1,8 @@
 """all-MiniLM-L6-v2 as int8 ONNX, in this process: no PyTorch, no download, no key."""
 
 import asyncio
-import ctypes
 import hashlib
 import os
-import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import EmbedderUnavailable
 from ..models import Vector
+from ..process_memory import return_unused_memory
 from .batching import batches_by_length
 from .slim_model import with_small_word_embeddings
 
@@ -226,10 +225,3 @@ def _checked_file(path: Path, sha256: str) -> bytes:
     if hashlib.sha256(contents).hexdigest() != sha256:
         raise EmbedderUnavailable(f"The model file {path.name} is not the expected one; install it again.")
     return contents
-
-
-def return_unused_memory() -> None:
-    """Give freed memory back to the system: glibc would keep the 60 MB that loading needs for a moment."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim:
-        trim(0)

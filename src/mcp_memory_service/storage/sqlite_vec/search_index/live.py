@@ -12,6 +12,7 @@ from typing import Protocol
 import apsw
 
 from ....errors import MemoryServiceError, StorageUnavailable
+from ....process_memory import keep_memory_of_arrays, return_unused_memory
 from ..threads import ConnectionThreads
 from .contents import Contents
 from .current import CurrentIndex
@@ -72,6 +73,7 @@ class LiveIndex:
         self._due.set()
         self._must_build = False
         self.degraded: tuple[str, ...] = ()
+        keep_memory_of_arrays()
         self._task = asyncio.create_task(self._keep_ready())
 
     async def close(self) -> None:
@@ -104,6 +106,7 @@ class LiveIndex:
             with suppress(TimeoutError):  # others may have made a small store a large one
                 await asyncio.wait_for(self._due.wait(), CHECKED_EVERY_SECONDS)
             self._due.clear()
+            await asyncio.to_thread(return_unused_memory)
             try:
                 await self._make_ready()
             except (MemoryServiceError, OSError) as error:
