@@ -20,7 +20,7 @@ class EagerIndex:
 
     def __init__(self, store: Path) -> None:
         self._file = index_file(store)
-        self._current = CurrentIndex(needs_care=lambda: None)
+        self._current = CurrentIndex(needs_care=lambda _: None)
         self.answered = 0
 
     is_ready = True

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,13 @@ from mcp_memory_service.errors import StorageUnavailable
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import EmbeddedMemory, Memory, MemoryFilter, MemoryPatch, content_hash
 from mcp_memory_service.storage.sqlite_vec import IndexOptions, SqliteVecStorage, StoreUpkeep
+from mcp_memory_service.storage.sqlite_vec.connection import connect
 from mcp_memory_service.storage.sqlite_vec.search_index import LiveIndex, index_file
-from mcp_memory_service.storage.sqlite_vec.search_index.snapshot import Unusable, read_snapshot
+from mcp_memory_service.storage.sqlite_vec.search_index.building import build
+from mcp_memory_service.storage.sqlite_vec.search_index.contents import Contents
+from mcp_memory_service.storage.sqlite_vec.search_index.current import CurrentIndex
+from mcp_memory_service.storage.sqlite_vec.search_index.snapshot import Unusable, read_snapshot, write_snapshot
+from mcp_memory_service.storage.sqlite_vec.search_index.source import newest_position
 
 DIMENSION = 64
 MODEL_ID = "random-64"
@@ -234,3 +240,64 @@ async def test_a_store_that_is_closed_while_its_index_is_built_leaves_nothing_be
     with pytest.raises(StorageUnavailable):
         await store.count_all_memories("default")
     assert not list(path.parent.glob(".*.part"))
+
+
+async def test_what_is_deleted_while_an_index_is_built_is_not_in_it_and_not_counted(path: Path, tmp_path: Path):
+    """The builder reads batch by batch while others write."""
+    store = await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text)
+    connection = connect(path, read_only=True)
+    before = newest_position(connection)
+    for number in range(10, 40):
+        await store.delete("default", item(number).memory.content_hash)
+    build(connection, index_file(path))
+    snapshot = read_snapshot(index_file(path))
+    late = replace(snapshot, header=replace(snapshot.header, position=before))  # as if they were deleted meanwhile
+    await store.delete("default", item(50).memory.content_hash)
+    current = CurrentIndex(lambda _: None)
+    assert not current.take_in_some(connection, Contents(late))
+    view = current.view_for(connection)
+    assert view is not None
+    assert view.count("default") == LARGE - 31
+    connection.close()
+    await store.close()
+
+
+async def test_an_index_that_holds_what_a_restore_took_back_is_not_used(path: Path, tmp_path: Path):
+    upkeep = StoreUpkeep(path, indexed_text, _silent)
+    backup, _ = await asyncio.to_thread(upkeep.back_up, tmp_path / "one.backup")
+    connection = connect(path, read_only=True)
+    before = newest_position(connection)
+    store = await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text)
+    await store.delete("default", item(3).memory.content_hash)
+    await store.close()
+    build(connection, index_file(path))
+    snapshot = read_snapshot(index_file(path))
+    begun_earlier = replace(snapshot.header, position=before)
+    write_snapshot(index_file(path), begun_earlier, snapshot.columns)
+    connection.close()
+    await asyncio.to_thread(upkeep.restore, backup)
+    store = await indexed(path)
+    assert len(await found_by_words(store, "note")) == LARGE
+    assert await store.count_all_memories("default") == LARGE
+    await store.close()
+
+
+async def test_the_builder_runs_no_code_of_the_folder_it_is_started_in(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "secrets.py").write_text("raise SystemExit('somebody else ran')")
+    monkeypatch.chdir(tmp_path)
+    store = await indexed(path)
+    assert store.degraded == ()
+    await store.close()
+
+
+async def test_an_index_that_cannot_be_built_anew_is_kept(path: Path):
+    store = await indexed(path)
+    index_file(path).unlink()
+    index_file(path).mkdir()  # nothing can be put in its place
+    live(store).build_again()
+    await until(lambda: not live(store)._must_build)
+    assert len(await found_by_words(store, "note")) == LARGE
+    assert (live(store)._current.is_usable, store.degraded) == (True, ())
+    await store.close()

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import apsw
 import numpy as np
 import pytest
 from tests.indexed_store import EagerIndex, open_indexed
@@ -137,3 +138,40 @@ def _filter(chance: random.Random) -> MemoryFilter:
         after=chance.choice((None, None, 5)),
         before=chance.choice((None, None, 15)),
     )
+
+
+@pytest.mark.parametrize("limit", [10, 1000])
+async def test_a_filter_is_kept_among_many_that_were_written_in_turns(stores: Stores, limit: int):
+    """More than are compared one by one, so that a sample says how near is near enough."""
+    chance = random.Random(1)
+    drawn = np.random.default_rng(1).normal(size=(9_000, DIMENSION)).astype(np.float32)
+    numbered = [(f"number {number}", ("user", "assistant")[number % 2]) for number in range(len(drawn))]
+    items = [
+        EmbeddedMemory(Memory(text, content_hash(text), 1, 1, memory_type=kind), (vector,))
+        for (text, kind), vector in zip(numbered, drawn, strict=True)
+    ]
+    await stores.rows.store_batch(items)
+    where, query = MemoryFilter(memory_type="assistant"), _vector(chance)
+    allowed = {content_hash(text) for text, kind in numbered if kind == "assistant"}
+    found = await stores.indexed.retrieve(query, limit, where)
+    assert len(found) == limit
+    assert {hit.content_hash for hit in found} <= allowed
+    assert list(found[:10]) == list((await stores.rows.retrieve(query, limit, where))[:10])
+
+
+async def test_a_memory_without_vectors_is_found_by_its_words(stores: Stores):
+    """As after a repair that was not finished."""
+    chance = random.Random(2)
+    await stores.rows.store_batch([_memory(chance) for _ in range(30)])
+    await _require_equal(stores, chance)
+    bare = Memory("kestrel", content_hash("kestrel"), 1, 1)
+    await stores.rows.store(EmbeddedMemory(bare, (_vector(chance),)))
+
+    def lose_vectors(connection: apsw.Connection) -> None:
+        connection.execute("DELETE FROM vectors WHERE memory_id = (SELECT max(id) FROM memories)")
+
+    await stores.rows._threads.write(lose_vectors)
+    await stores.rows.update("default", bare.content_hash, MemoryPatch(tags=("bird",)), now=9)
+    found = await stores.indexed.search_by_text(query_terms("kestrel"), 5, MemoryFilter())
+    assert [hit.content_hash for hit in found] == [bare.content_hash]
+    await _require_equal(stores, chance)

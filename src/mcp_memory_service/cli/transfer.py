@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, BinaryIO, TextIO
 
 import click
@@ -113,9 +114,9 @@ def _export_to(file: Path, settings: Settings) -> int:
     """The file gets its name when it is whole, and is readable by its owner alone."""
     if file.exists():
         raise InvalidInput(f"{file} is there already: name a new file.", reason="file_exists", field="file")
-    partial = file.with_name(f"{file.name}.partial")
+    partial = file.with_name(f".{file.name}.{token_hex(8)}.partial")
     try:
-        partial.touch(mode=0o600)
+        partial.touch(mode=0o600, exist_ok=False)
         with partial.open("w", encoding="utf-8") as out:
             count = asyncio.run(_export(settings, out))
             out.flush()

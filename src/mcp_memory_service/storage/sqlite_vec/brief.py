@@ -12,7 +12,6 @@ from typing import Any, Generic, TypeVar
 
 import apsw
 
-from ...errors import MemoryServiceError
 from .search_index import IndexView, SearchIndex
 from .threads import ConnectionThreads
 
@@ -30,7 +29,7 @@ class _Asked(Generic[T]):
     answer: "asyncio.Future[T]"
     """For who asked, in the event loop."""
     found: T | None = None
-    refused: MemoryServiceError | None = None
+    error: Exception | None = None
 
 
 class BriefReads:
@@ -72,19 +71,21 @@ class BriefReads:
                 raise
             return
         for each in waiting:
-            if each.refused is not None:
-                _tell(each.answer, each.refused)
+            if each.error is not None:
+                _tell(each.answer, each.error)
             elif not each.answer.cancelled():
                 each.answer.set_result(each.found)
 
     def _run(self, connection: apsw.Connection, waiting: Sequence[_Asked[Any]]) -> None:
-        """What is refused leaves the others alone; a failure of the database is one of all of them."""
+        """What fails leaves the others alone, unless it is the database: then the connection must hear of it."""
         view = self._index.view_for(connection)
         for each in waiting:
             try:
                 each.found = each.work(connection, view)
-            except MemoryServiceError as error:
-                each.refused = error
+            except apsw.Error:
+                raise
+            except Exception as error:  # noqa: BLE001 - raised again where it was asked for
+                each.error = error
 
 
 def _tell(answer: "asyncio.Future[Any]", error: BaseException) -> None:

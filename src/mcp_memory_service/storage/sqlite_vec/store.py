@@ -194,8 +194,8 @@ class SqliteVecStorage:
             return tuple(each for each in content_hashes if not writes.delete_memory(connection, namespace, each))
 
         not_found = await self._write(delete_all)
-        await asyncio.to_thread(self._forget_index)
         try:
+            await asyncio.to_thread(self._forget_index)
             await self._threads.outside_transaction(lambda connection: erasure.rewrite(connection, self._threads.path))
             erased = await self._finish_erasing(erasure.READERS_WAIT_MILLISECONDS)
         except (StorageFull, StorageUnavailable) as error:
@@ -250,9 +250,11 @@ class SqliteVecStorage:
         return self._index.degraded if self._index else ()
 
     async def close(self) -> None:
-        if self._index:
-            await self._index.close()
-        await self._threads.close()
+        try:
+            if self._index:
+                await self._index.close()
+        finally:
+            await self._threads.close()
 
     async def _search(self, work: Work[T]) -> T:
         """With the index if it is ready: then it takes so little that it is done together with what else is asked."""
@@ -277,7 +279,8 @@ class SqliteVecStorage:
 
     def _forget_index(self) -> None:
         """Its file holds what was purged, if not as text."""
-        index_file(self._threads.path).unlink(missing_ok=True)
+        with translated_errors():
+            index_file(self._threads.path).unlink(missing_ok=True)
         if self._index:
             self._index.build_again()
 

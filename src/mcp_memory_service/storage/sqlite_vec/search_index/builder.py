@@ -9,7 +9,7 @@ and mostly find nothing left to do.
 import os
 import sys
 from collections.abc import Generator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
@@ -19,7 +19,7 @@ from ..connection import connect, give_to_owner_of
 from ..erasure import purges
 from .building import build
 from .snapshot import Unusable, index_file, read_snapshot
-from .source import follows
+from .source import is_of_this_store
 
 try:
     import fcntl
@@ -32,7 +32,7 @@ ATTEMPTS = 3
 
 
 def main(store: Path, least_sequence: int) -> None:
-    with suppress(OSError):
+    if hasattr(os, "nice"):
         os.nice(BEHIND_SEARCHES)
     target = index_file(store)
     with _one_at_a_time(store), closing(connect(store, read_only=True)) as connection:
@@ -50,10 +50,10 @@ def main(store: Path, least_sequence: int) -> None:
 
 def _is_there(connection: apsw.Connection, target: Path, least_sequence: int) -> bool:
     try:
-        position = read_snapshot(target).header.position
+        header = read_snapshot(target).header
     except Unusable:
         return False
-    return position.sequence >= least_sequence and follows(connection, position)
+    return header.position.sequence >= least_sequence and is_of_this_store(connection, header)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from .codes import Quantizer
 from .columns import Documents, NameCodes, Windows, encoded_documents, encoded_windows
 from .postings import NAME, TAG, WORD, term_keys
 from .snapshot import Column, Header, write_snapshot
-from .source import Batch, DocumentRow, Tokens, batches, newest_position, tokens_like
+from .source import Batch, DocumentRow, Tokens, as_matrix, batches, newest_position, tokens_like
 from .view import tag_term
 
 BATCH = 4_000
@@ -26,9 +26,9 @@ SAMPLED_VECTORS = 20_000
 
 
 def build(connection: apsw.Connection, target: Path) -> None:
-    """Read all rows of one moment and put the index of them in the place of an older one. The connection must be in a
-    transaction."""
-    model_id, dimension = pinned_embedding(connection)
+    """Read all rows and put the index of them in the place of an older one. Not on one snapshot: SQLite could not empty
+    its log meanwhile. What changes while it reads is in the log of changes, and taken in by who loads the index."""
+    model_id, _ = pinned_embedding(connection)
     position = newest_position(connection)
     made = _Columns(Quantizer.fitted(_sample(connection)), tokens_like(connection))
     for batch in batches(connection, BATCH):
@@ -38,8 +38,8 @@ def build(connection: apsw.Connection, target: Path) -> None:
         target,
         Header(
             position=position,
+            latest=newest_position(connection),
             model_id=model_id or "",
-            dimension=dimension or 0,
             salt=made.terms.salt.hex(),
             tokens=made.tokens,
             namespaces=tuple(made.namespaces.names),
@@ -50,14 +50,12 @@ def build(connection: apsw.Connection, target: Path) -> None:
 
 
 def _sample(connection: apsw.Connection) -> NDArray[np.float32]:
-    """Evenly over the store: what was stored first may be about one thing."""
-    newest = int(connection.execute("SELECT coalesce(max(id), 0) FROM vectors").get)
-    step = max(1, newest // SAMPLED_VECTORS)
+    """Drawn from all over the store: what was stored first may be about one thing."""
     rows = connection.execute(
-        "SELECT embedding FROM vectors WHERE id % ? = 0 LIMIT ?", (step, SAMPLED_VECTORS)
+        "SELECT embedding FROM vectors WHERE id IN (SELECT id FROM vectors ORDER BY random() LIMIT ?)",
+        (SAMPLED_VECTORS,),
     ).fetchall()
-    vectors = np.frombuffer(b"".join(cast("bytes", row[0]) for row in rows), np.float32)
-    return vectors.reshape(len(rows), -1)
+    return as_matrix([cast("bytes", row[0]) for row in rows], pinned_embedding(connection)[1])
 
 
 class _Columns:

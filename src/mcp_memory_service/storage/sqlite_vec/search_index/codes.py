@@ -16,8 +16,9 @@ SEED = 20_261_116
 # So many at a time stay in the cache of a core.
 SCANNED_AT_ONCE = 32_768
 COMPARED_AT_ONCE = 256
-SAMPLE_STEP = 16
-SAMPLED_FROM = 64 * SAMPLE_STEP
+SAMPLE_STEP = 17
+"""No power of two: what is written in turns would have places in the sample for some of it only."""
+SAMPLED_FROM = 1_000
 """Asked for fewer, a sample would tell too little of them."""
 
 Codes = NDArray[np.uint64]
@@ -36,7 +37,8 @@ class Quantizer:
 
     @classmethod
     def fitted(cls, sample: NDArray[np.float32]) -> "Quantizer":
-        return cls(unit_length(sample).mean(axis=0, dtype=np.float64).astype(np.float32))
+        mean = unit_length(sample).mean(axis=0, dtype=np.float64) if len(sample) else np.zeros(sample.shape[1])
+        return cls(mean.astype(np.float32))
 
     def codes(self, vectors: NDArray[np.float32]) -> Codes:
         """The bits of each vector in a column of its own, 64 to a row."""
@@ -81,7 +83,7 @@ def unit_length(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 def as_bytes(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Each vector, made as long as 1, as bytes and the number they are multiples of."""
     units = unit_length(vectors)
-    scales = (np.abs(units).max(axis=1) / 127).astype(np.float32)
+    scales = (np.abs(units).max(axis=1, initial=0.0) / 127).astype(np.float32)
     return np.rint(units / scales[:, None]).astype(np.int8), scales
 
 

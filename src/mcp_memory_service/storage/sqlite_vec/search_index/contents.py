@@ -118,9 +118,8 @@ def _base_part(snapshot: Snapshot) -> Part:
 
 def _places(documents: Documents, memory_ids: NDArray[np.int64]) -> NDArray[np.intp]:
     """Where these memories are in a snapshot, which is in the order of their ids."""
-    places = np.searchsorted(documents.memory_ids, memory_ids)
-    places = places[places < len(documents)]
-    return places[np.isin(documents.memory_ids[places], memory_ids)]
+    places = np.minimum(np.searchsorted(documents.memory_ids, memory_ids), len(documents) - 1)
+    return places[documents.memory_ids[places] == memory_ids]
 
 
 def _counted(codes: NDArray[np.int32]) -> list[tuple[int, int]]:

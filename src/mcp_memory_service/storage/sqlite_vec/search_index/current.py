@@ -22,9 +22,9 @@ TAKEN_IN_AT_ONCE = 2_000
 
 class CurrentIndex:
     """`view_for` is for the threads that read; `needs_care` is called by them when there is something to do that they
-    do not do themselves."""
+    do not do themselves, with whether the rows must be searched until then."""
 
-    def __init__(self, needs_care: Callable[[], None]) -> None:
+    def __init__(self, needs_care: Callable[[bool], None]) -> None:
         self._needs_care = needs_care
         self.contents: Contents | None = None
         self._view: IndexView | None = None
@@ -47,7 +47,7 @@ class CurrentIndex:
         else:
             view = None
         if view is None or self.is_worn:
-            self._needs_care()
+            self._needs_care(view is None)
         return view
 
     @property
@@ -87,7 +87,11 @@ class CurrentIndex:
             return view
         if not follows(connection, view.position):
             return None
-        _taken_in(connection, contents, TAKEN_IN_BY_A_SEARCH)
+        try:
+            _taken_in(connection, contents, TAKEN_IN_BY_A_SEARCH)
+        except BaseException:
+            self.contents = self._view = None  # half of a change may be in it
+            raise
         self._view = contents.view()
         return self._view
 

@@ -17,12 +17,14 @@ from ..threads import ConnectionThreads
 from .contents import Contents
 from .current import CurrentIndex
 from .snapshot import Position, Unusable, index_file, read_snapshot
-from .source import follows, newest_position
+from .source import is_of_this_store, newest_position
 from .view import IndexView
 
 BUILDER = "mcp_memory_service.storage.sqlite_vec.search_index.builder"
 
-PAUSE_AFTER_FAILURE_SECONDS = 60.0
+FIRST_PAUSE_SECONDS = 60.0
+LONGEST_PAUSE_SECONDS = 3_600.0
+"""After a failure, twice as long each time: a full disk may stay full."""
 CHECKED_EVERY_SECONDS = 15.0
 
 BUILDING = "index_building"
@@ -67,7 +69,7 @@ class LiveIndex:
         self._model_id = model_id
         self._threads = threads
         self._options = options
-        self._current = CurrentIndex(self._fell_behind)
+        self._current = CurrentIndex(self._needs_care)
         self._loop = asyncio.get_running_loop()
         self._due = asyncio.Event()
         self._due.set()
@@ -92,8 +94,8 @@ class LiveIndex:
         self._must_build = True
         self._wake()
 
-    def _fell_behind(self) -> None:
-        if not self._current.is_worn:
+    def _needs_care(self, rows_are_searched: bool) -> None:
+        if rows_are_searched:
             self.degraded = (BUILDING,)
         self._wake()
 
@@ -102,6 +104,7 @@ class LiveIndex:
             self._loop.call_soon_threadsafe(self._due.set)
 
     async def _keep_ready(self) -> None:
+        pause = FIRST_PAUSE_SECONDS
         while True:
             with suppress(TimeoutError):  # others may have made a small store a large one
                 await asyncio.wait_for(self._due.wait(), CHECKED_EVERY_SECONDS)
@@ -109,28 +112,31 @@ class LiveIndex:
             await asyncio.to_thread(return_unused_memory)
             try:
                 await self._make_ready()
-            except (MemoryServiceError, OSError) as error:
-                logger.warning("Searches read the database itself, which is slower: %s", error)
-                self.degraded = (UNAVAILABLE,)
-                self._current.forget()
-                await asyncio.sleep(PAUSE_AFTER_FAILURE_SECONDS)
+                pause = FIRST_PAUSE_SECONDS
+            except Exception as error:  # whatever it is, searches go on without it, and say so
+                logger.warning("The search index is not ready: %s", error, exc_info=not _is_expected(error))
+                self.degraded = () if self._current.is_usable else (UNAVAILABLE,)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
                 self._due.set()
 
     async def _make_ready(self) -> None:
         current = self._current
         if not await self._threads.read(current.still_follows):
             current.forget()
+        if current.contents is not None:
+            await self._take_in(current.contents)
         if current.contents is None:
             if await self._threads.read(self._is_small):
                 self.degraded = ()
                 return
             self.degraded = (BUILDING,)
-            contents = await self._loaded() or await self._built()
-        elif self._must_build or current.is_worn:
-            contents = await self._built()
-        else:
-            contents = current.contents
-        while await self._threads.read(lambda connection: current.take_in_some(connection, contents)):
+            await self._take_in(await self._loaded() or await self._built())
+        if self._must_build or current.is_worn:
+            await self._take_in(await self._built())
+
+    async def _take_in(self, contents: Contents) -> None:
+        while await self._threads.read(lambda connection: self._current.take_in_some(connection, contents)):
             pass
         self.degraded = ()
 
@@ -148,7 +154,7 @@ class LiveIndex:
         header = snapshot.header
         if header.model_id != self._model_id:
             return None
-        if not await self._threads.read(lambda connection: follows(connection, header.position)):
+        if not await self._threads.read(lambda connection: is_of_this_store(connection, header)):
             return None
         return await asyncio.to_thread(Contents, snapshot)
 
@@ -163,6 +169,7 @@ class LiveIndex:
     async def _run_builder(self, least: Position) -> None:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
+            "-P",  # no code from the folder we happen to be started in
             "-m",
             BUILDER,
             str(self._path),
@@ -181,5 +188,9 @@ class LiveIndex:
             await process.wait()
             raise
         if process.returncode:
-            last = errors.decode(errors="replace").strip().rpartition("\n")[2]
+            last = errors.decode(errors="replace").strip().rpartition("\n")[2] or f"it ended with {process.returncode}"
             raise StorageUnavailable(f"The search index of {self._path} cannot be built: {last}")
+
+
+def _is_expected(error: Exception) -> bool:
+    return isinstance(error, MemoryServiceError | OSError)

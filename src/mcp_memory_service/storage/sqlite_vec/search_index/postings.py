@@ -5,6 +5,7 @@ from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,13 +36,16 @@ def term_keys(salt: bytes) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """The documents that have a term, in order, and how often each has it."""
+    """The documents that have a term, in order, and how often each has it; as they are kept."""
 
-    documents: NDArray[np.intp]
-    frequencies: NDArray[np.float64]
+    documents: NDArray[np.integer[Any]]
+    frequencies: NDArray[np.integer[Any]]
+
+    def __len__(self) -> int:
+        return self.documents.size
 
 
-NOWHERE = Occurrences(np.empty(0, np.intp), np.empty(0, np.float64))
+NOWHERE = Occurrences(np.empty(0, np.uint32), np.empty(0, np.uint8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class FixedPostings:
         if place == self.keys.size or int(self.keys[place]) != key:
             return NOWHERE
         stretch = slice(int(self.starts[place]), int(self.starts[place + 1]))
-        return Occurrences(self.documents[stretch].astype(np.intp), self.frequencies[stretch].astype(np.float64))
+        return Occurrences(self.documents[stretch], self.frequencies[stretch])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ class GrowingPostings:
         numbers = np.frombuffer(bytes(packed), np.uint64)
         found = (numbers >> _FREQUENCY_BITS).astype(np.intp)
         seen = int(np.searchsorted(found, documents))
-        return Occurrences(found[:seen], (numbers[:seen] & (2**_FREQUENCY_BITS - 1)).astype(np.float64))
+        return Occurrences(found[:seen], (numbers[:seen] & (2**_FREQUENCY_BITS - 1)).astype(np.uint32))
 
 
 def rarity(documents: int, having: int) -> float:
@@ -91,6 +95,11 @@ def length_norms(lengths: NDArray[np.uint32], mean_length: float) -> NDArray[np.
     """How much the length of each document weakens its terms. Here and in `bm25` the operations and their order are
     those of FTS5, so that scores are equal to the last bit."""
     return K1 * ((1 - B) + B * lengths.astype(np.float64) / mean_length)
+
+
+def most_of_bm25(idf: float) -> float:
+    """What no term adds more than, however often it comes."""
+    return idf * (K1 + 1.0)
 
 
 def bm25(frequencies: NDArray[np.float64], norms: NDArray[np.float64], idf: float) -> NDArray[np.float64]:

@@ -25,9 +25,6 @@ class Found:
     def only(self, chosen: NDArray[np.bool_]) -> "Found":
         return Found(self.part, self.documents[chosen], self.scores[chosen])
 
-    def rounded(self, digits: int) -> "Found":
-        return Found(self.part, self.documents, np.round(self.scores, digits))
-
 
 def best_of(found: Sequence[Found], limit: int) -> list[Found]:
     """The best `limit`, with all that are equal to the last of them."""

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ....models import Candidates, MemoryFilter, QueryTerms, Vector
 from .codes import about_the_least, differing_bits, similarities, unit_length
-from .postings import NAME, TAG, WORD, Occurrences, bm25, rarity
+from .postings import NAME, TAG, WORD, Occurrences, bm25, most_of_bm25, rarity
 from .ranking import Found, best_of, ranked
+from .summing import Term, best_sums, sums_in_order
 from .view import IndexView, Mask, Part, tag_term
 
 LEAST_COMPARED = 1_000
@@ -21,6 +22,8 @@ COMPARED_WITHOUT_BITS = 4_000
 MEASURED_EXACTLY = 20
 """The best are measured by the stored vectors, so that the first pages are exact."""
 
+NEXT_TO_NOTHING = 1e-12
+"""What is found is found, also by a tag without weight; rounding makes it nothing again."""
 TAG_DIGITS = 9
 """As in reads.py: equal sets of tags stay equal in whatever order they are summed."""
 
@@ -55,18 +58,16 @@ def matching(
     masks = view.masks(where)
     if masks is None:
         return ranked((), limit)
-    scores = [np.zeros(len(part.documents), np.float64) for part in view.parts]
-    # In the order in which FTS5 adds them up, so that sums are equal to the last bit.
-    for word in terms.words:
-        _add_term(view, scores, view.having(WORD, word))
-    for phrase in phrases:
-        _add_phrase(view.parts, scores, phrase)
-    for name in terms.names:
-        _add_term(view, scores, view.having(NAME, name))
-    found = [
-        _passing(part, mask, np.flatnonzero(sums), sums)
-        for part, mask, sums in zip(view.parts, masks, scores, strict=True)
-    ]
+    # In the order in which FTS5 adds them up.
+    by_part = list(zip(*(
+        *(_word_terms(view, view.having(WORD, word)) for word in terms.words),
+        *(_phrase_terms(view.parts, phrase) for phrase in phrases),
+        *(_word_terms(view, view.having(NAME, name)) for name in terms.names),
+    ), strict=True))  # fmt: skip
+    found: list[Found] = []
+    for part, mask, part_terms in zip(view.parts, masks, by_part, strict=bool(by_part)):
+        documents, _ = best_sums(part_terms, len(part.documents), mask, limit)
+        found.append(Found(part, documents, sums_in_order(part_terms, documents)))
     return ranked(found, limit, newest_first=True)
 
 
@@ -74,17 +75,12 @@ def tagged(view: IndexView, weights: Mapping[str, float], limit: int, where: Mem
     masks = view.masks(where)
     if masks is None:
         return ranked((), limit)
-    scores = [np.zeros(len(part.documents), np.float64) for part in view.parts]
-    touched = [np.zeros(len(part.documents), np.bool_) for part in view.parts]
-    for tag, weight in weights.items():
-        having = view.having(TAG, tag_term(where.namespace, tag))
-        for sums, seen, found in zip(scores, touched, having, strict=True):
-            sums[found.documents] += weight
-            seen[found.documents] = True
-    best = [
-        _passing(part, mask, np.flatnonzero(seen), sums).rounded(TAG_DIGITS)
-        for part, mask, seen, sums in zip(view.parts, masks, touched, scores, strict=True)
-    ]
+    having = {tag: view.having(TAG, tag_term(where.namespace, tag)) for tag in weights}
+    best: list[Found] = []
+    for number, (part, mask) in enumerate(zip(view.parts, masks, strict=True)):
+        terms = [_tag_term(having[tag][number], weight) for tag, weight in weights.items()]
+        documents, sums = best_sums(terms, len(part.documents), mask, limit)
+        best.append(Found(part, documents, np.round(sums, TAG_DIGITS)))
     return ranked(best, limit, newest_first=True)
 
 
@@ -99,9 +95,9 @@ def word_rarities(view: IndexView, words: Iterable[str]) -> dict[str, float]:
 
 def _in_either(one: Occurrences, other: Occurrences) -> int:
     both = 0
-    if one.documents.size and other.documents.size:
+    if len(one) and len(other):
         both = np.intersect1d(one.documents, other.documents, assume_unique=True).size
-    return one.documents.size + other.documents.size - both
+    return len(one) + len(other) - both
 
 
 def _compared(
@@ -116,9 +112,10 @@ def _compared(
         rows = np.arange(there) if passing is None else np.flatnonzero(passing)
     else:
         differing = differing_bits(windows.codes, code)
-        if passing is not None:
-            differing[~passing] = np.iinfo(differing.dtype).max
-        rows = about_the_least(differing, wanted)
+        if passing is None:
+            rows = about_the_least(differing, wanted)
+        else:
+            rows = np.flatnonzero(passing)[about_the_least(differing[passing], wanted)]
     scores = similarities(windows.stored, windows.scales, rows, query).astype(np.float64)
     return Found(part, windows.documents[rows].astype(np.intp), scores), rows.size == there
 
@@ -150,21 +147,28 @@ def _measured(found: Sequence[Found], exactly: ExactSimilarities) -> list[Found]
     return measured
 
 
-def _add_term(view: IndexView, scores: Sequence[NDArray[np.float64]], having: Sequence[Occurrences]) -> None:
-    idf = rarity(view.documents, sum(found.documents.size for found in having))
-    for norms, sums, found in zip(view.norms, scores, having, strict=True):
-        sums[found.documents] += bm25(found.frequencies, norms[found.documents], idf)
+def _word_terms(view: IndexView, having: Sequence[Occurrences]) -> list[Term]:
+    """A word or a name, for each part."""
+    idf = rarity(view.documents, sum(map(len, having)))
+    return [
+        Term(found, most_of_bm25(idf), lambda documents, often, norms=norms: bm25(often, norms[documents], idf))
+        for found, norms in zip(having, view.norms, strict=True)
+    ]
 
 
-def _add_phrase(parts: Sequence[Part], scores: Sequence[NDArray[np.float64]], phrase: PhraseScores) -> None:
+def _phrase_terms(parts: Sequence[Part], phrase: PhraseScores) -> list[Term]:
     ids = np.array(sorted(phrase), np.int64)
-    for part, sums in zip(parts, scores, strict=True):
-        places = part.places(ids)
-        if part.alive is not None:
-            places = places[part.alive[places]]
-        sums[places] += [phrase[memory_id] for memory_id in part.documents.memory_ids[places].tolist()]
+    return [_phrase_term(part, part.places(ids), phrase) for part in parts]
 
 
-def _passing(part: Part, mask: Mask | None, documents: NDArray[np.intp], scores: NDArray[np.float64]) -> Found:
-    passing = documents if mask is None else documents[mask[documents]]
-    return Found(part, passing, scores[passing])
+def _phrase_term(part: Part, places: NDArray[np.intp], phrase: PhraseScores) -> Term:
+    places = np.sort(places if part.alive is None else places[part.alive[places]])
+    scores = np.array([phrase[memory_id] for memory_id in part.documents.memory_ids[places].tolist()], np.float64)
+    # In place of how often it comes: where its score is.
+    found = Occurrences(places, np.arange(places.size))
+    return Term(found, float(scores.max(initial=NEXT_TO_NOTHING)), lambda _, numbers: scores[numbers.astype(np.intp)])
+
+
+def _tag_term(found: Occurrences, weight: float) -> Term:
+    share = max(weight, NEXT_TO_NOTHING)
+    return Term(found, share, lambda documents, _: np.full(documents.size, share))

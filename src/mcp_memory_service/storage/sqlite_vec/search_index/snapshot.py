@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backups import new_private_file
+from ..connection import real_path
 
 FORMAT = 1
 """Another one is built anew, not read."""
@@ -44,9 +45,10 @@ class Position(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Header:
     position: Position
-    """The last change that is in it."""
+    """All changes up to this one are in it."""
+    latest: Position
+    """No later change than this one is in it: rows are read while others write."""
     model_id: str
-    dimension: int
     salt: str
     """Of the digests of terms."""
     tokens: int
@@ -62,7 +64,9 @@ class Snapshot:
 
 
 def index_file(store: Path) -> Path:
-    return store.with_name(f"{store.name}-index")
+    """Beside the database itself, whatever links lead to it."""
+    file = real_path(store)
+    return file.with_name(f"{file.name}-index")
 
 
 def write_snapshot(target: Path, header: Header, columns: Mapping[str, Column]) -> None:
@@ -156,7 +160,8 @@ def _column(mapped: mmap.mmap, column: dict[str, Any]) -> Column:
 
 def _header(fields: dict[str, Any]) -> Header:
     known = dict(fields)
-    known["position"] = Position(*fields["position"])
+    for place in ("position", "latest"):
+        known[place] = Position(*fields[place])
     for names in ("namespaces", "memory_types"):
         known[names] = tuple(fields[names])
     return Header(**known)

@@ -9,8 +9,8 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from ..schema import TEXT_TOKENIZER
-from .snapshot import Position
+from ..schema import TEXT_TOKENIZER, pinned_embedding
+from .snapshot import Header, Position
 
 Tokens = Callable[[str], list[str]]
 
@@ -47,7 +47,7 @@ class Batch:
 
 
 def batches(connection: apsw.Connection, size: int) -> Iterator[Batch]:
-    """All memories, on one snapshot if the connection is in a transaction."""
+    """All memories, each batch as it is when it is read."""
     sql = f"""
         SELECT {_COLUMNS} FROM memories m JOIN memory_words w ON w.memory_id = m.id
         WHERE m.id > ? ORDER BY m.id LIMIT ?
@@ -79,12 +79,16 @@ def _with_vectors(connection: apsw.Connection, documents: list[DocumentRow]) -> 
         """,
         (json.dumps(list(place_of)),),
     ).fetchall()
-    vectors = np.frombuffer(b"".join(cast("bytes", row[1]) for row in rows), np.float32)
     return Batch(
         documents,
         np.array([place_of[cast("int", row[0])] for row in rows], np.int64),
-        vectors.reshape(len(rows), -1 if rows else 0),
+        as_matrix([cast("bytes", row[1]) for row in rows], pinned_embedding(connection)[1]),
     )
+
+
+def as_matrix(embeddings: Sequence[bytes], dimension: int | None) -> NDArray[np.float32]:
+    """One row for each; a store may have memories without vectors, after a repair that was not finished."""
+    return np.frombuffer(b"".join(embeddings), np.float32).reshape(len(embeddings), dimension or 0)
 
 
 def newest_position(connection: apsw.Connection) -> Position:
@@ -96,6 +100,11 @@ def follows(connection: apsw.Connection, position: Position) -> bool:
     """Whether the log still has this change, so that all later ones can be read from it."""
     row = connection.execute("SELECT mark FROM changes WHERE sequence = ?", (position.sequence,)).fetchone()
     return row is not None and row[0] == position.mark
+
+
+def is_of_this_store(connection: apsw.Connection, header: Header) -> bool:
+    """Whether all that an index holds came from these rows, and what it lacks can be read from the log."""
+    return follows(connection, header.position) and follows(connection, header.latest)
 
 
 def changes_after(connection: apsw.Connection, position: Position, most: int) -> list[tuple[int, int, int]]:

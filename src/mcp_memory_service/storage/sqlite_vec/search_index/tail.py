@@ -52,7 +52,7 @@ class Tail:
             alive=alive,
             one_window_each=is_one_each(documents, windows),
             occurrences=lambda key: postings.of(key, len(documents)),
-            places=lambda memory_ids: _among_first(len(documents), self.places(memory_ids)),
+            places=lambda memory_ids: np.flatnonzero(np.isin(documents.memory_ids, memory_ids)),
             session=self._sessions.names.__getitem__,
         )
 
@@ -79,7 +79,3 @@ class Tail:
             for term, frequency in Counter(terms).items():
                 self._postings.add(self._key(kind, term), place, frequency)
         return len(words) + len(names)
-
-
-def _among_first(size: int, places: NDArray[np.intp]) -> NDArray[np.intp]:
-    return places[places < size]

@@ -35,7 +35,7 @@ class Part:
 
     def present(self, found: Occurrences) -> Occurrences:
         """Without the documents that are gone."""
-        if self.alive is None or not found.documents.size:
+        if self.alive is None or not len(found):
             return found
         there = self.alive[found.documents]
         return found if there.all() else Occurrences(found.documents[there], found.frequencies[there])
