@@ -9,11 +9,13 @@ import asyncio
 import gc
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from uvicorn import Config
 
 from feed import Batch, Feed, Question, worker_arguments
 from mcp_memory_service import __version__
@@ -155,13 +157,19 @@ def _numbers(result: RetrievalResult) -> list[int]:
     return [(hit.memory.created_at - FIRST_MOMENT) // SECOND for hit in result.results]
 
 
+def run(work: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
+    """In the event loop that the server has, where there is one for the system."""
+    with asyncio.Runner(loop_factory=Config("bench:none").get_loop_factory()) as runner:
+        return runner.run(work)
+
+
 def main() -> None:
     options = worker_arguments(__doc__)
     feed = Feed(options.feed, options.size)
     if options.phase == "build":
-        figures = asyncio.run(build(feed, options.folder))
+        figures = run(build(feed, options.folder))
     else:
-        figures = asyncio.run(ask(feed, options.folder, options.queries, options.seconds, options.started))
+        figures = run(ask(feed, options.folder, options.queries, options.seconds, options.started))
     options.out.write_text(json.dumps(figures))
 
 

@@ -9,14 +9,14 @@ _TRIM_THRESHOLD = -1
 _MMAP_THRESHOLD = -3
 _ARENA_MAX = -8
 
-_KEPT_BYTES = 64 << 20
-_LARGEST_KEPT_ARRAY = 32 << 20
+_KEPT_BYTES = 16 << 20
+_LARGEST_KEPT_ARRAY = 4 << 20
 _HEAPS = 2
 
 
 def keep_memory_of_arrays() -> None:
     """A search by an index makes arrays as long as the store has memories. glibc would give each of them back and take
-    it anew page by page, which made a search at 100,000 memories a quarter slower, and keep a heap for each thread."""
+    it anew page by page, and keep a heap for each thread."""
     mallopt = _of_glibc("mallopt")
     if mallopt:
         mallopt(_ARENA_MAX, _HEAPS)

@@ -11,6 +11,8 @@ SNIPPET_CHARS = 160
 MARK = "**"
 
 _WORD = re.compile(r"\w+")
+# Its one token begins as it does itself, whatever is cut from its end: most words are passed over without stemming.
+_PLAIN = re.compile(r"[A-Za-z][a-z]*")
 
 
 def snippet(content: str, query: str, length: int = SNIPPET_CHARS) -> str | None:
@@ -33,8 +35,15 @@ def snippet(content: str, query: str, length: int = SNIPPET_CHARS) -> str | None
 def matched_spans(content: str, query: str) -> list[tuple[int, int]]:
     """Where words of the content match words of the query, by the same stems as the keyword signal."""
     wanted = _wanted(query)
-    matching = [word for word in set(_WORD.findall(content)) if not wanted.isdisjoint(_tokens_of(word))]
+    initials = _initials(query)
+    words = (word for word in set(_WORD.findall(content)) if word[0].lower() in initials or not _PLAIN.fullmatch(word))
+    matching = [word for word in words if not wanted.isdisjoint(_tokens_of(word))]
     return sorted(span for word in matching for span in _spans_of(word, content))
+
+
+@lru_cache(maxsize=64)
+def _initials(query: str) -> frozenset[str]:
+    return frozenset(word[0] for word in _wanted(query))
 
 
 @lru_cache(maxsize=64)  # the same for each memory of a page
@@ -55,7 +64,7 @@ def _spans_of(word: str, content: str) -> Iterator[tuple[int, int]]:
         low = content.find(word, high)
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=10_000)
 def _tokens_of(word: str) -> tuple[str, ...]:
     return tuple(word_tokens(word))
 

@@ -16,7 +16,7 @@ from .view import IndexView, Mask, Part, tag_term
 
 LEAST_COMPARED = 1_000
 COMPARED_PER_WANTED = 1.5
-"""So many by their bits hold .999 of the true ten best of real sentences (bench/recall.py)."""
+"""By their bits, for each one that is wanted; recall@10 is in docs/benchmarks.md."""
 COMPARED_WITHOUT_BITS = 4_000
 """So few vectors are compared one by one at once."""
 MEASURED_EXACTLY = 20
