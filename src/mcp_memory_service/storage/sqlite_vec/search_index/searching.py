@@ -56,7 +56,7 @@ def matching(
 ) -> Candidates:
     """`terms` as the text index cuts them; `phrases` are the scores of its phrases, one by one."""
     masks = view.masks(where)
-    if masks is None:
+    if masks is None or not (terms or phrases):
         return ranked((), limit)
     # In the order in which FTS5 adds them up.
     by_part = list(zip(*(
@@ -65,7 +65,7 @@ def matching(
         *(_word_terms(view, view.having(NAME, name)) for name in terms.names),
     ), strict=True))  # fmt: skip
     found: list[Found] = []
-    for part, mask, part_terms in zip(view.parts, masks, by_part, strict=bool(by_part)):
+    for part, mask, part_terms in zip(view.parts, masks, by_part, strict=True):
         documents, _ = best_sums(part_terms, len(part.documents), mask, limit)
         found.append(Found(part, documents, sums_in_order(part_terms, documents)))
     return ranked(found, limit, newest_first=True)
