@@ -12,6 +12,8 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from .digests import Digests
+
 T = TypeVar("T")
 
 Vector: TypeAlias = NDArray[np.float32]
@@ -242,7 +244,9 @@ class Candidates(Sequence[Candidate]):
         chosen = np.asarray(places, np.int64)
         listed: list[int] = chosen.tolist()
         return Candidates(
-            [self.content_hashes[place] for place in listed],
+            self.content_hashes.take(chosen)
+            if isinstance(self.content_hashes, Digests)
+            else [self.content_hashes[place] for place in listed],
             self.created_at[chosen],
             self.raw_scores[chosen],
             None if self.sessions is None else [self.sessions[place] for place in listed],

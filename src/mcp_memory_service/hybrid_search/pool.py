@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from ..digests import Digests
 from ..models import Candidate, Candidates
 from .neighbours import Places, Seats
 
@@ -24,7 +25,6 @@ class Pool(Mapping[str, Candidates]):
     """Where in the pool the candidates of each list are."""
     everyone: Candidates
     """All memories, without scores. Of one that several signals found, what the first says of it counts."""
-    place_of: Mapping[str, int]
     earlier: "Pool | None" = None
     """What it was before the last list joined."""
 
@@ -34,18 +34,20 @@ class Pool(Mapping[str, Candidates]):
         if isinstance(signals, cls):
             return signals
         lists = {name: Candidates.of(found) for name, found in signals.items()}
-        places: dict[str, Places] = {}
-        place_of: dict[str, int] = {}
+        places = _places(list(lists.values()))
         parts: list[Candidates] = []
-        for name, found in lists.items():
-            parts.append(_added(found, name, places, place_of))
-        return cls(lists, places, _united(parts), place_of)
+        known = 0
+        for found, here in zip(lists.values(), places, strict=True):
+            parts.append(_newcomers(found, here, known))
+            known += len(parts[-1])
+        return cls(lists, dict(zip(lists, places, strict=True)), _united(parts))
 
     def joined_by(self, name: str, found: Sequence[Candidate]) -> "Pool":
         """The same with the list of one more signal."""
-        columns, places, place_of = Candidates.of(found), dict(self.places), dict(self.place_of)
-        newcomers = _added(columns, name, places, place_of)
-        return Pool({**self.lists, name: columns}, places, _united([self.everyone, newcomers]), place_of, self)
+        columns = Candidates.of(found)
+        _, places = _places([self.everyone, columns])
+        everyone = _united([self.everyone, _newcomers(columns, places, len(self.everyone))])
+        return Pool({**self.lists, name: columns}, {**self.places, name: places}, everyone, self)
 
     @cached_property
     def seats(self) -> Seats:
@@ -65,35 +67,38 @@ class Pool(Mapping[str, Candidates]):
         return len(self.lists)
 
 
-def _added(found: Candidates, name: str, places: dict[str, Places], place_of: dict[str, int]) -> Candidates:
-    """Give a list its places; returns those of it that had none before."""
-    known = len(place_of)
-    here = places[name] = _places(found.content_hashes, place_of)
-    added = len(place_of) - known
-    if added == len(found):
+def _places(lists: Sequence[Candidates]) -> list[Places]:
+    """Where in a pool of all of them the candidates of each list are: in the order in which they first come."""
+    columns = [each.content_hashes for each in lists]
+    digests = Digests.joined(columns)
+    first = None if digests is None else digests.first_of_equals()
+    if first is None:
+        numbers: dict[str, int] = {}
+        return [np.array([numbers.setdefault(each, len(numbers)) for each in column], np.int64) for column in columns]
+    places = (np.cumsum(first == np.arange(len(first))) - 1)[first]
+    ends = np.cumsum([len(each) for each in lists], dtype=np.int64).tolist()
+    return [places[end - len(each) : end] for each, end in zip(lists, ends, strict=True)]
+
+
+def _newcomers(found: Candidates, places: Places, known: int) -> Candidates:
+    """Those of a list that are not among the first so many of the pool, each once. Numbers were given in turn: who has
+    a greater one than all before is new."""
+    if not len(found):
         return found
-    new = np.flatnonzero(here >= known)
-    if len(new) > added:  # one is listed twice
-        new = new[np.unique(here[new], return_index=True)[1]]
-    return found.take(new)
-
-
-def _places(content_hashes: Sequence[str], place_of: dict[str, int]) -> Places:
-    if not place_of:
-        place_of.update(zip(content_hashes, range(len(content_hashes)), strict=True))
-        if len(place_of) == len(content_hashes):
-            return np.arange(len(content_hashes))
-        place_of.clear()  # one is listed twice
-    return np.array([place_of.setdefault(each, len(place_of)) for each in content_hashes], np.int64)
+    greatest = np.maximum.accumulate(places)
+    new = places >= known
+    new[1:] &= places[1:] > greatest[:-1]
+    return found if new.all() else found.take(np.flatnonzero(new))
 
 
 def _united(parts: Sequence[Candidates]) -> Candidates:
     """One after the other, without scores."""
-    content_hashes = list(chain.from_iterable(part.content_hashes for part in parts))
+    columns = [part.content_hashes for part in parts]
+    content_hashes = Digests.joined(columns)
     return Candidates(
-        content_hashes,
+        list(chain.from_iterable(columns)) if content_hashes is None else content_hashes,
         np.concatenate([np.empty(0, np.int64), *(part.created_at for part in parts)]),
-        np.zeros(len(content_hashes)),
+        np.zeros(sum(map(len, parts))),
         _column([(part.sessions, len(part)) for part in parts]),
         _column([(part.sequences, len(part)) for part in parts]),
     )

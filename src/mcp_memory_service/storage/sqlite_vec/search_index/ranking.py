@@ -7,11 +7,11 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ....digests import Digests
 from ....models import Candidates
 from .columns import NO_SEQUENCE, NONE
+from .cutting import last_of_best
 from .view import Part
-
-HASH_HEX = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,9 @@ class Found:
 def best_of(found: Sequence[Found], limit: int) -> list[Found]:
     """The best `limit`, with all that are equal to the last of them."""
     found = [each for each in found if each.documents.size]
-    place = sum(each.scores.size for each in found) - limit
-    if place <= 0:
+    if sum(each.scores.size for each in found) <= limit:
         return found
-    least = np.partition(np.concatenate([each.scores for each in found]), place)[place]
+    least = last_of_best(np.concatenate([each.scores for each in found]), limit)
     chosen = (each.only(each.scores >= least) for each in found)
     return [each for each in chosen if each.documents.size]
 
@@ -48,10 +47,9 @@ def ranked(found: Sequence[Found], limit: int, *, newest_first: bool = False) ->
     created_at = np.concatenate([each.part.documents.created_at[each.documents] for each in found])
     hashes = np.concatenate([each.part.documents.hashes[each.documents] for each in found])
     order = _order(scores, created_at if newest_first else None, hashes)[:limit]
-    digits = hashes[order].tobytes().hex()
     sessions, sequences = _places_in_sessions(found, order)
     return Candidates(
-        content_hashes=[digits[start : start + HASH_HEX] for start in range(0, len(digits), HASH_HEX)],
+        content_hashes=Digests(hashes[order]),
         created_at=created_at[order],
         raw_scores=scores[order],
         sessions=sessions,
@@ -66,7 +64,7 @@ def _newest_of_equals(found: list[Found], limit: int) -> list[Found]:
         return found
     least = min(each.scores.min() for each in found)
     dates = np.concatenate([each.part.documents.created_at[each.documents[each.scores == least]] for each in found])
-    oldest = np.partition(dates, surplus)[surplus]
+    oldest = last_of_best(dates, dates.size - surplus)
     chosen = [
         each.only((each.scores > least) | (each.part.documents.created_at[each.documents] >= oldest)) for each in found
     ]

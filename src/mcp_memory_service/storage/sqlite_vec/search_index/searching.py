@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ....models import Candidates, MemoryFilter, QueryTerms, Vector
 from .codes import about_the_least, differing_bits, similarities, unit_length
+from .cutting import last_of_best
 from .postings import NAME, TAG, WORD, Occurrences, bm25, most_of_bm25, rarity
 from .ranking import Found, best_of, ranked
 from .summing import Term, best_sums, sums_in_order
@@ -134,8 +135,7 @@ def _measured(found: Sequence[Found], exactly: ExactSimilarities) -> list[Found]
     if not found:
         return []
     scores = np.concatenate([each.scores for each in found])
-    place = max(0, scores.size - MEASURED_EXACTLY)
-    least = np.partition(scores, place)[place]
+    least = last_of_best(scores, MEASURED_EXACTLY)
     leading = [np.flatnonzero(each.scores >= least) for each in found]
     ids = [each.part.documents.memory_ids[each.documents[places]] for each, places in zip(found, leading, strict=True)]
     true = exactly(np.concatenate(ids).tolist())

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .cutting import last_of_best
 from .postings import Occurrences
 from .view import Mask
 
@@ -54,7 +55,7 @@ def best_sums(
         for documents in touched:
             sums[documents] = 0.0
     if found.size > limit:
-        leading = found >= _last_of(found, limit) * (1.0 - SLACK)
+        leading = found >= last_of_best(found, limit) * (1.0 - SLACK)
         reached, found = reached[leading], found[leading]
     return reached, found
 
@@ -73,7 +74,7 @@ def _add_all(
         documents = term.found.documents.astype(np.intp)
         if documents.size >= WORTH_SKIPPING and touched:
             reached = sums[_passing(touched, mask)]
-            least = _last_of(reached, limit) * (1.0 - SLACK) if reached.size >= limit else 0.0
+            least = last_of_best(reached, limit) * (1.0 - SLACK) if reached.size >= limit else 0.0
         so_far = sums[documents]
         if left < least:
             running = np.flatnonzero(so_far >= least - left)
@@ -87,12 +88,6 @@ def _add_all(
 def _passing(touched: Sequence[NDArray[np.intp]], mask: Mask | None) -> NDArray[np.intp]:
     documents = np.concatenate(touched) if touched else np.empty(0, np.intp)
     return documents if mask is None else documents[mask[documents]]
-
-
-def _last_of(values: NDArray[np.float64], limit: int) -> float:
-    """The value of the last of the best `limit`."""
-    place = max(0, values.size - limit)
-    return float(np.partition(values, place)[place])
 
 
 def sums_in_order(terms: Sequence[Term], documents: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -1,0 +1,27 @@
+"""Where the index cuts a list: compared with sorting it."""
+
+import numpy as np
+import pytest
+
+from mcp_memory_service.storage.sqlite_vec.search_index.cutting import last_of_best
+
+CHANCE = np.random.default_rng(7)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        CHANCE.random(1000),
+        np.full(1000, 0.25),
+        np.where(CHANCE.random(1000) < 0.02, 0.9, 0.25),
+        CHANCE.choice([0.1, 0.2, 0.3, 0.5, 0.8], 1000),
+        np.concatenate([np.zeros(900), CHANCE.random(100)]),
+        CHANCE.integers(0, 40, 1000),
+    ],
+    ids=["all different", "all equal", "two values", "five values", "many at the bottom", "whole numbers"],
+)
+@pytest.mark.parametrize("limit", [1, 7, 250, 999, 1000, 2000])
+def test_the_last_of_the_best_is_where_a_sorted_list_has_it(
+    values: "np.ndarray[tuple[int], np.dtype[np.float64]]", limit: int
+) -> None:
+    assert last_of_best(values, limit) == np.sort(values)[max(0, values.size - limit)]
