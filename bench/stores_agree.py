@@ -61,7 +61,7 @@ async def compare(stores: tuple[WholeStorage, WholeStorage], queries: Sequence[s
         for query in queries:
             terms, vector = query_terms(query), WordEmbedder.vector(query)
             named = {tag: chance.choice([0.5, 1.0, 2.25]) for tag in chance.sample(tags, min(len(tags), 4))}
-            words = [await store.search_by_text(terms, limit, EVERYTHING) for store in (sqlite, qdrant)]
+            words = [(await store.search_by_text(terms, limit, EVERYTHING)).candidates for store in (sqlite, qdrant)]
             tagged = [await store.search_by_tag(named, limit, EVERYTHING) for store in (sqlite, qdrant)]
             near = [await store.retrieve(vector, limit, EVERYTHING) for store in (sqlite, qdrant)]
             differing["words"] += _order(words[0]) != _order(words[1])

@@ -7,7 +7,7 @@ import numpy as np
 
 from mcp_memory_service.errors import EmbedderUnavailable, StorageUnavailable
 from mcp_memory_service.hybrid_search.words import split_words
-from mcp_memory_service.models import Candidate, MemoryFilter, QueryTerms, TagCount, Vector, VectorSample
+from mcp_memory_service.models import Candidate, MemoryFilter, QueryTerms, TagCount, TextMatches, Vector, VectorSample
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 
@@ -61,7 +61,7 @@ class PartlyBrokenStorage(SqliteVecStorage):
         self._check("search_by_tag")
         return await super().search_by_tag(weights, limit, where)
 
-    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
+    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
         self._check("search_by_text")
         return await super().search_by_text(terms, limit, where)
 

@@ -291,6 +291,21 @@ class QueryTerms:
     def __bool__(self) -> bool:
         return bool(self.words or self.names or self.phrases)
 
+    @property
+    def all_words(self) -> list[str]:
+        """Those of phrases as well, each once."""
+        return list(dict.fromkeys([*self.words, *(word for phrase in self.phrases for word in phrase)]))
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatches:
+    """What a keyword search finds."""
+
+    candidates: Sequence[Candidate] = ()
+    """Best first."""
+    best_has: frozenset[str] = frozenset()
+    """Which of all words of the query the best of them has."""
+
 
 @dataclass(frozen=True, slots=True)
 class TagCount:

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from mcp_memory_service.hybrid_search import query_terms
 from mcp_memory_service.models import EmbeddedMemory, MemoryFilter
 from mcp_memory_service.storage.base import MemoryStorage
 
@@ -72,3 +73,16 @@ async def test_rare_words_are_rarer_than_common_ones_and_unknown_ones_the_rarest
     assert rarities["number3"] == pytest.approx(math.log(8.5 / 1.5))
     assert rarities["absent"] == pytest.approx(math.log(9.5 / 0.5))
     assert await store.word_rarities([]) == {}
+
+
+async def test_a_keyword_search_says_which_words_of_the_query_its_best_hit_has(store: MemoryStorage):
+    await store.store_batch([turn(None, None, "the tunnel of rathole is reused"), turn(None, None, "a tunnel")])
+    await store.store(embedded(memory("# Design\n\nkeep alive", "gateway"), EAST))
+
+    async def best_has(query: str) -> frozenset[str]:
+        return (await store.search_by_text(query_terms(query), 5, EVERYTHING)).best_has
+
+    assert await best_has("rathole tunnels are fast") == {"rathol", "tunnel"}
+    assert await best_has('nowhere "rathole is reused"') == {"rathol", "is", "reus"}
+    assert await best_has("designs of gateways") == {"design", "gateway"}
+    assert await best_has("nowhere") == frozenset()

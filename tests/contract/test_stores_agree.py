@@ -67,8 +67,8 @@ async def test_words_give_the_same_order_and_the_same_scores(stores: Stores, lim
     sqlite, qdrant = stores
     for number, query in enumerate(queries()):
         where = FILTERS[number % len(FILTERS)]
-        expected = await sqlite.search_by_text(query_terms(query), limit, where)
-        found = await qdrant.search_by_text(query_terms(query), limit, where)
+        expected = (await sqlite.search_by_text(query_terms(query), limit, where)).candidates
+        found = (await qdrant.search_by_text(query_terms(query), limit, where)).candidates
         assert order(found) == order(expected), query
         assert [c.raw_score for c in found] == pytest.approx([c.raw_score for c in expected], rel=1e-9)
 

@@ -11,7 +11,7 @@ from mcp_memory_service.storage.base import MemoryStorage
 async def contents_with(
     store: MemoryStorage, query: str, where: MemoryFilter = EVERYTHING, limit: int = 10
 ) -> list[str]:
-    found = await store.search_by_text(query_terms(query), limit, where)
+    found = (await store.search_by_text(query_terms(query), limit, where)).candidates
     memories = await store.get_many(where.namespace, [candidate.content_hash for candidate in found])
     return [stored.content for stored in memories]
 
@@ -28,8 +28,8 @@ async def test_text_is_found_by_any_of_its_words_best_first(store: MemoryStorage
     assert len(await contents_with(store, "JWT tokens")) == 2
     assert await contents_with(store, "validating") == ["JWT token validation"]
     assert await contents_with(store, "missing words entirely") == []
-    assert await store.search_by_text(QueryTerms((), ()), 10, EVERYTHING) == []
-    found = await store.search_by_text(query_terms("jwt tokens"), 10, EVERYTHING)
+    assert not (await store.search_by_text(QueryTerms((), ()), 10, EVERYTHING)).candidates
+    found = (await store.search_by_text(query_terms("jwt tokens"), 10, EVERYTHING)).candidates
     assert found[0].raw_score > found[1].raw_score > 0
 
 

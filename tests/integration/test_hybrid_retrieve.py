@@ -15,6 +15,7 @@ from mcp_memory_service.models import (
     MemoryFilter,
     MemoryPatch,
     QueryTerms,
+    TextMatches,
     Vector,
     content_hash,
 )
@@ -370,7 +371,7 @@ async def test_the_signals_are_asked_at_the_same_time(storage: SqliteVecStorage)
             await asked.wait()
             return await super().search_by_tag(weights, limit, where)
 
-        async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
+        async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
             await asked.wait()
             return await super().search_by_text(terms, limit, where)
 

@@ -73,7 +73,7 @@ def _silent(*_: object) -> None:
 
 
 async def found_by_words(store: SqliteVecStorage, query: str) -> set[str]:
-    return {hit.content_hash for hit in await store.search_by_text(query_terms(query), 1000, EVERYTHING)}
+    return {hit.content_hash for hit in (await store.search_by_text(query_terms(query), 1000, EVERYTHING)).candidates}
 
 
 async def test_a_large_store_is_searched_exactly_until_its_index_is_there(path: Path):

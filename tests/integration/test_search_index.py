@@ -89,9 +89,7 @@ async def _require_equal(stores: Stores, chance: random.Random) -> None:
     words = [*terms.words, *terms.names, "nowhere"]
     weights = {tag: chance.choice((0.0, 0.1, 0.7, 1 / 3)) for tag in ("rathole", "project:x", "größe", "部署", "none")}
     rows, indexed, _ = stores
-    assert list(await indexed.search_by_text(terms, limit, where)) == list(
-        await rows.search_by_text(terms, limit, where)
-    )
+    assert (await indexed.search_by_text(terms, limit, where)) == (await rows.search_by_text(terms, limit, where))
     assert list(await indexed.search_by_tag(weights, limit, where)) == list(
         await rows.search_by_tag(weights, limit, where)
     )
@@ -177,6 +175,6 @@ async def test_a_memory_without_vectors_is_found_by_its_words(stores: Stores):
 
     await stores.rows._threads.write(lose_vectors)
     await stores.rows.update("default", bare.content_hash, MemoryPatch(tags=("bird",)), now=9)
-    found = await stores.indexed.search_by_text(query_terms("kestrel"), 5, MemoryFilter())
+    found = (await stores.indexed.search_by_text(query_terms("kestrel"), 5, MemoryFilter())).candidates
     assert [hit.content_hash for hit in found] == [bare.content_hash]
     await _require_equal(stores, chance)

@@ -208,7 +208,7 @@ async def _finds_newest(store: SqliteVecStorage, found: Contents) -> bool:
     newest = max(numbered, key=lambda stored: int(stored.content.split()[1]))
     words = query_terms(" ".join(newest.content.split()[:6]))
     hits = (
-        await store.search_by_text(words, 50, EVERYTHING),
+        (await store.search_by_text(words, 50, EVERYTHING)).candidates,
         await store.retrieve(WordEmbedder.vector(newest.content), 50, EVERYTHING),
         await store.search_by_tag({newest.tags[1]: 1.0}, 1_000, EVERYTHING),
     )

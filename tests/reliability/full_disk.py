@@ -160,7 +160,7 @@ class Round:
     async def _search(self, store: SqliteVecStorage, content: str) -> None:
         number = content.split()[1]
         hits = (
-            await store.search_by_text(query_terms(f"note {number}"), 50, EVERYTHING),
+            (await store.search_by_text(query_terms(f"note {number}"), 50, EVERYTHING)).candidates,
             await store.retrieve(WordEmbedder.vector(content), 50, EVERYTHING),
             await store.search_by_tag({f"t{number}": 1.0}, 5, EVERYTHING),
         )

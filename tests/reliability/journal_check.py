@@ -150,6 +150,6 @@ async def _not_searchable(store: SqliteVecStorage, own: Mapping[str, Kept | None
     for there in (True, False):
         contents = [content for content, kept in own.items() if (kept is not None) == there]
         for content in contents[::SEARCHED_SHARE]:
-            hits = await store.search_by_text(query_terms(f'"{content}"'), 5, EVERYTHING)
+            hits = (await store.search_by_text(query_terms(f'"{content}"'), 5, EVERYTHING)).candidates
             wrong += (content_hash(content) in {hit.content_hash for hit in hits}) != there
     return wrong

@@ -132,12 +132,12 @@ async def _judge(path: Path, figures: MigrationFigures) -> None:
         return
     expected = {content_hash(_content(number)) for number in range(1, figures.memories + 1)}
     figures.lost_memories += len(expected) - await store.count_all_memories("default")
-    by_word = await store.search_by_text(query_terms(EVERY_TEXT), figures.memories + 1, EVERYTHING)
+    by_word = (await store.search_by_text(query_terms(EVERY_TEXT), figures.memories + 1, EVERYTHING)).candidates
     figures.not_found_by_words += len(expected ^ {hit.content_hash for hit in by_word})
     by_vector = await store.retrieve(WordEmbedder.vector(EVERY_TEXT), figures.memories + 1, EVERYTHING)
     figures.not_found_by_vector += len(expected ^ {hit.content_hash for hit in by_vector})
     for number in range(1, figures.memories + 1, max(1, figures.memories // SEARCHED)):
-        hits = await store.search_by_text(query_terms(f"number{number}"), 2, EVERYTHING)
+        hits = (await store.search_by_text(query_terms(f"number{number}"), 2, EVERYTHING)).candidates
         figures.not_found_by_words += [hit.content_hash for hit in hits] != [content_hash(_content(number))]
     tags = await store.get_all_tags("default")
     figures.lost_tags += sum(figures.memories - tag.memories for tag in tags) + (len(tags) != 1)

@@ -195,7 +195,7 @@ async def _judge(direct: QdrantOptions, acknowledged: list[Acknowledged], figure
     gone = [content_hash(content) for told in acknowledged for content in told.deleted - told.unknown]
     figures.undead_memories = len(await store.get_many("default", gone))
     for content in list(expected)[::25]:
-        hits = await store.search_by_text(query_terms(f'"{content}"'), 1, EVERYTHING)
+        hits = (await store.search_by_text(query_terms(f'"{content}"'), 1, EVERYTHING)).candidates
         figures.not_searchable += not hits or hits[0].content_hash != content_hash(content)
     await store.close()
 

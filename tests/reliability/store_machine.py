@@ -147,13 +147,14 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(handle=drawn.HANDLES, number=drawn.NUMBERS, where=drawn.FILTERS)
     def search_by_an_own_word(self, handle: int, number: int, where: MemoryFilter) -> None:
-        found = self._run(self.handles[handle].search_by_text(query_terms(drawn.own_word(number)), 50, where))
+        search = self.handles[handle].search_by_text(query_terms(drawn.own_word(number)), 50, where)
+        found = self._run(search).candidates
         there = {item.memory.content_hash for item in self.model.matching(where)}
         assert {candidate.content_hash for candidate in found} == there & {drawn.HASH_OF[number]}
 
     @rule(handle=drawn.HANDLES, tag=drawn.TAGS_AS_WORDS, where=drawn.FILTERS)
     def search_by_the_word_of_a_tag(self, handle: int, tag: str, where: MemoryFilter) -> None:
-        found = self._run(self.handles[handle].search_by_text(query_terms(tag), 50, where))
+        found = self._run(self.handles[handle].search_by_text(query_terms(tag), 50, where)).candidates
         assert {candidate.content_hash for candidate in found} == self.model.tag_scores({tag: 1.0}, where).keys()
         assert len({candidate.content_hash for candidate in found}) == len(found)
 

@@ -84,14 +84,16 @@ async def _look(store: SqliteVecStorage, history: History, damage: Damage) -> No
 
 async def _not_searchable(store: SqliteVecStorage, found: dict[str, Held]) -> int:
     """Memories that are there, but not for a search by words or meaning, or for the list of tags."""
-    by_words = await store.search_by_text(query_terms(COMMON_WORD), EVERY_ROW, EVERYTHING)
+    by_words = (await store.search_by_text(query_terms(COMMON_WORD), EVERY_ROW, EVERYTHING)).candidates
     by_meaning = await store.retrieve(vector(*([1.0] * DIMENSION)), EVERY_ROW, EVERYTHING)
     missing = len(found.keys() ^ _hashes(by_words)) + len(found.keys() ^ _hashes(by_meaning))
     tags = {each.tag: each.memories for each in await store.get_all_tags("default")}
     missing += tags != tag_counts(found)
     for content_hash in list(found)[-2:]:
         word = own_word(found[content_hash].memory.content)
-        missing += _hashes(await store.search_by_text(query_terms(word), EVERY_ROW, EVERYTHING)) != {content_hash}
+        missing += _hashes((await store.search_by_text(query_terms(word), EVERY_ROW, EVERYTHING)).candidates) != {
+            content_hash
+        }
     return missing
 
 

@@ -117,7 +117,7 @@ async def _everything_is_there(path: Path) -> None:
     for i, content in enumerate(CONTENTS):
         kept = await store.get("default", content_hash(content))
         assert kept == memory(content, f"Topic{i % 5}", "note", at=i)
-        found = await store.search_by_text(query_terms(str(i)), 40, everything)
+        found = (await store.search_by_text(query_terms(str(i)), 40, everything)).candidates
         assert content_hash(content) in {candidate.content_hash for candidate in found}
         near = await store.retrieve(WordEmbedder.vector(content), 40, everything)
         assert {candidate.content_hash: candidate.raw_score for candidate in near}[content_hash(content)] > 0.999

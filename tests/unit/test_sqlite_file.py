@@ -232,7 +232,7 @@ async def test_a_file_of_the_first_version_gets_its_words(tmp_path: Path):
     )
     raw.close()
     store = await opened(path)
-    found = await store.search_by_text(query_terms("tunnels"), 10, MemoryFilter())
+    found = (await store.search_by_text(query_terms("tunnels"), 10, MemoryFilter())).candidates
     assert [candidate.content_hash for candidate in found] == [content_hash("the old tunnel")]
     await store.close()
 

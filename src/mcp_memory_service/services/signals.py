@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,9 +22,8 @@ from ..hybrid_search import (
     query_terms,
     tag_weights,
     word_evidence,
-    word_tokens,
 )
-from ..models import Candidate, Candidates, Memory, MemoryFilter, QueryTerms, Vector
+from ..models import Candidate, Candidates, MemoryFilter, Vector
 from ..storage.base import MemoryStorage
 from .query_vectors import QueryVectors
 from .tag_cache import KnownTags, TagCache
@@ -33,11 +32,10 @@ from .vector_background import VectorBackground
 TAG_LIST_TIMEOUT_SECONDS = 2.0
 # An embedding server that hangs must not hold a search that tags and words can answer.
 EMBED_TIMEOUT_SECONDS = 10.0
-# So many ASCII characters are cut into words in 0.2 ms, hardly more than another thread takes to begin. Other scripts
-# take ten times as long, and longer texts longer: they go to a thread.
-READ_AT_ONCE_CHARS = 2_000
 # Taken when the corpus cannot be counted: it then counts as small, and alpha is balanced.
 UNKNOWN_CORPUS_SIZE = 0
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -125,6 +123,13 @@ class Answers:
         return ((VECTOR, self.vector), (KEYWORD, self.keyword), (TAG, self.tag))
 
 
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """In place of what could not be had."""
+
+    reason: str
+
+
 class Signals:
     def __init__(self, storage: MemoryStorage, embedder: Embedder, tags: TagCache) -> None:
         self._storage = storage
@@ -148,7 +153,8 @@ class Signals:
         if VECTOR not in question.wanted:
             return VectorSignal()
         try:
-            query_vector = await asyncio.wait_for(self._query_vectors.vector(question.query), EMBED_TIMEOUT_SECONDS)
+            async with asyncio.timeout(EMBED_TIMEOUT_SECONDS):
+                query_vector = await self._query_vectors.vector(question.query)
         except (Unavailable, TimeoutError) as error:
             return VectorSignal(degraded=(_note("embedder_unavailable", error),), failed=True)
         try:
@@ -180,52 +186,65 @@ class Signals:
         terms = query_terms(question.query)
         if KEYWORD not in question.wanted:
             return KeywordSignal()
-        answer = await _asked(
-            self._storage.search_by_text(terms, question.lexical_limit, question.where), "keyword_search_unavailable"
+        weighs = question.weighs_evidence
+        matches, rarities = await asyncio.gather(
+            _answered(
+                self._storage.search_by_text(terms, question.lexical_limit, question.where),
+                "keyword_search_unavailable",
+            ),
+            _answered(self._storage.word_rarities(terms.all_words if weighs else []), "evidence_unavailable"),
         )
-        degraded = answer.degraded
-        try:
-            evidence = None if answer.failed else await self._word_evidence(question, terms, answer, await corpus_size)
-        except Unavailable as error:  # what was found stays
-            evidence, degraded = None, (*degraded, _note("evidence_unavailable", error))
-        return KeywordSignal(answer.candidates, degraded, answer.failed, evidence)
+        if isinstance(matches, Missing):
+            return KeywordSignal(degraded=(matches.reason,), failed=True)
+        if isinstance(rarities, Missing):  # what was found stays
+            return KeywordSignal(matches.candidates, (rarities.reason,))
+        memories = await corpus_size
+        evidence = None
+        if weighs and memories:
+            evidence = word_evidence(terms.all_words, matches.best_has, rarities, memories)
+        return KeywordSignal(matches.candidates, evidence=evidence)
 
-    async def _word_evidence(
-        self, question: Question, terms: QueryTerms, answer: Signal, corpus_size: int | None
-    ) -> WordEvidence | None:
-        if not (question.weighs_evidence and corpus_size):
-            return None
-        asked = list(dict.fromkeys([*terms.words, *(word for phrase in terms.phrases for word in phrase)]))
-        first = [hit.content_hash for hit in answer.candidates[:1]]
-        rarities, best = await asyncio.gather(
-            self._storage.word_rarities(asked), self._storage.get_many(question.where.namespace, first)
-        )
-        quickly = all(each.content.isascii() and len(each.content) <= READ_AT_ONCE_CHARS for each in best)
-        words = _words_of(best) if quickly else await asyncio.to_thread(_words_of, best)
-        return word_evidence(asked, words, rarities, corpus_size)
-
-    async def _by_tags(self, question: Question, corpus_size_known: asyncio.Future[int | None]) -> TagSignal:
+    async def _by_tags(self, question: Question, corpus_size: asyncio.Future[int | None]) -> TagSignal:
         if TAG not in question.wanted:
             return TagSignal()
-        known, counted = await asyncio.gather(self._known_tags(), corpus_size_known)
+        remembered = self._tags.remembered()
+        if remembered:  # asked for together with whether it still holds, which it mostly does
+            signal, holds = await asyncio.gather(
+                self._tagged(question, remembered, corpus_size), self._still_holds(remembered)
+            )
+            if holds:
+                return signal
+        return await self._tagged(question, await self._known_tags(), corpus_size)
+
+    async def _tagged(
+        self, question: Question, known: KnownTags | None, corpus_size: asyncio.Future[int | None]
+    ) -> TagSignal:
+        memories = (known.memories if known else await corpus_size) or UNKNOWN_CORPUS_SIZE
+        counts = {tag: known.memories_per_tag.get(tag, 0) if known else 0 for tag in _wanted_tags(question, known)}
+        if question.extract_tags:
+            counts = dividing_tags(counts, memories)
+        answer = Signal()
+        if counts:
+            search = self._storage.search_by_tag(tag_weights(counts, memories), question.lexical_limit, question.where)
+            answer = await _asked(search, "tag_search_unavailable")
+        counted = await corpus_size
         degraded = (() if known else ("tag_list_unavailable",)) + (
             () if counted is not None else ("corpus_size_unavailable",)
         )
-        corpus_size = counted or UNKNOWN_CORPUS_SIZE
-        counts = {tag: known.memories_per_tag.get(tag, 0) if known else 0 for tag in _wanted_tags(question, known)}
-        if question.extract_tags:
-            counts = dividing_tags(counts, corpus_size)
-        if not counts:
-            return TagSignal(degraded=degraded, corpus_size=corpus_size)
-        search = self._storage.search_by_tag(tag_weights(counts, corpus_size), question.lexical_limit, question.where)
-        answer = await _asked(search, "tag_search_unavailable")
         return TagSignal(
-            as_rare_as_they_are_few(answer.candidates, corpus_size),
+            as_rare_as_they_are_few(answer.candidates, memories),
             degraded + answer.degraded,
             answer.failed,
             tuple(counts),
-            corpus_size,
+            counted or UNKNOWN_CORPUS_SIZE,
         )
+
+    async def _still_holds(self, remembered: KnownTags) -> bool:
+        try:
+            async with asyncio.timeout(TAG_LIST_TIMEOUT_SECONDS):
+                return await self._tags.is_current(remembered)
+        except (Unavailable, TimeoutError):  # told when the list is asked for again
+            return False
 
     async def _known_tags(self) -> KnownTags | None:
         try:
@@ -249,16 +268,16 @@ class Signals:
             return None
 
 
-def _words_of(memories: Sequence[Memory]) -> set[str]:
-    texts = (text for memory in memories for text in (memory.content, *memory.tags))
-    return {word for text in texts for word in word_tokens(text)}
-
-
 async def _asked(search: Coroutine[Any, Any, Sequence[Candidate]], reason: str) -> Signal:
+    found = await _answered(search, reason)
+    return Signal(degraded=(found.reason,), failed=True) if isinstance(found, Missing) else Signal(found)
+
+
+async def _answered(asked: Coroutine[Any, Any, T], reason: str) -> T | Missing:
     try:
-        return Signal(await search)
+        return await asked
     except Unavailable as error:
-        return Signal(degraded=(_note(reason, error),), failed=True)
+        return Missing(_note(reason, error))
 
 
 def _wanted_tags(question: Question, known: KnownTags | None) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ..errors import Unavailable
 from ..hybrid_search import TagVocabulary
 from ..models import fold_tag
 from ..storage.base import MemoryStorage
@@ -16,6 +17,10 @@ class KnownTags:
     vocabulary: TagVocabulary
     memories_per_tag: Mapping[str, int]
     """By folded tag."""
+    memories: int | None
+    """How many there were in all; None if they could not be counted."""
+    version: int
+    """Of the tags, as the store counts it."""
 
 
 class TagCache:
@@ -27,21 +32,35 @@ class TagCache:
         self.namespace = namespace
         self._seconds = monotonic_seconds
         self._known: KnownTags | None = None
-        self._version = -1
         self._expires = 0.0
         self._writes = 0
 
+    def remembered(self) -> KnownTags | None:
+        """What was known last; whether it still holds, `is_current` finds out."""
+        return self._known if self._seconds() < self._expires else None
+
+    async def is_current(self, known: KnownTags) -> bool:
+        return await self._storage.tags_version(self.namespace) == known.version
+
     async def tags(self) -> KnownTags:
         version = await self._storage.tags_version(self.namespace)
-        if self._known is not None and version == self._version and self._seconds() < self._expires:
-            return self._known
+        remembered = self.remembered()
+        if remembered is not None and version == remembered.version:
+            return remembered
         writes_before = self._writes
-        counts = {fold_tag(tag.tag): tag.memories for tag in await self._storage.get_all_tags(self.namespace)}
-        known = KnownTags(vocabulary=await asyncio.to_thread(TagVocabulary, counts), memories_per_tag=counts)
+        tags, memories = await asyncio.gather(self._storage.get_all_tags(self.namespace), self._counted())
+        counts = {fold_tag(tag.tag): tag.memories for tag in tags}
+        known = KnownTags(await asyncio.to_thread(TagVocabulary, counts), counts, memories, version)
         # A write that came in meanwhile may or may not be in this list: use it once, keep it not.
         if self._writes == writes_before:
-            self._known, self._version, self._expires = known, version, self._seconds() + CACHE_SECONDS
+            self._known, self._expires = known, self._seconds() + CACHE_SECONDS
         return known
+
+    async def _counted(self) -> int | None:
+        try:
+            return await self._storage.count_all_memories(self.namespace)
+        except Unavailable:  # told by the search, which counts for itself
+            return None
 
     def forget(self) -> None:
         self._writes += 1

@@ -19,6 +19,7 @@ from ..models import (
     StoreOutcome,
     StoreStats,
     TagCount,
+    TextMatches,
     Tuning,
     Vector,
     VectorSample,
@@ -65,7 +66,7 @@ class MemoryStorage(Protocol):
         then newest first, at most `limit`."""
         ...
 
-    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
+    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
         """Memories whose text or tags have any of the terms, by BM25, then newest first, at most `limit`; a phrase
         counts only where its words stand together. No terms find nothing."""
         ...

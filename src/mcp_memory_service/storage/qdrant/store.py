@@ -18,6 +18,7 @@ from ...models import (
     StoreOutcome,
     StoreStats,
     TagCount,
+    TextMatches,
     Tuning,
     Vector,
     VectorSample,
@@ -96,7 +97,7 @@ class QdrantStorage:
     async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
         return await tagged(self._connection, weights, limit, where)
 
-    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
+    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
         return await matching(self._connection, self._statistics, terms, limit, where)
 
     async def word_rarities(self, words: Sequence[str]) -> dict[str, float]:

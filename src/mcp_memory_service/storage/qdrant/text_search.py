@@ -8,7 +8,7 @@ from itertools import islice
 
 from qdrant_client import models
 
-from ...models import Candidate, MemoryFilter, QueryTerms
+from ...models import MemoryFilter, QueryTerms, TextMatches
 from .bm25 import Corpus, bm25, log_odds, rarity, search_breadth, server_rarity
 from .connection import QdrantConnection
 from .filters import equals, has_phrase, has_term, passing
@@ -119,15 +119,18 @@ class WordRanking:
 
 async def matching(
     connection: QdrantConnection, statistics: TextStatistics, terms: QueryTerms, limit: int, where: MemoryFilter
-) -> list[Candidate]:
+) -> TextMatches:
     if not terms:
-        return []
+        return TextMatches()
     sought = Sought.of(terms)
     corpus, having = await asyncio.gather(statistics.corpus(), statistics.having_each(sought.conditions))
     ranking = WordRanking.of(sought, corpus, having, where)
     found = await asyncio.gather(*(leading(connection, search, limit) for search in ranking.searches()))
     together = best_first(scored for part in found for scored in part)
-    return [scored.candidate for scored in together[:limit]]
+    words_of_best = [word for scored in together[:1] for word in _terms(scored.payload)]
+    return TextMatches(
+        [scored.candidate for scored in together[:limit]], frozenset(terms.all_words).intersection(words_of_best)
+    )
 
 
 async def word_rarities(statistics: TextStatistics, words: Sequence[str]) -> dict[str, float]:

@@ -91,6 +91,22 @@ def matching(connection: apsw.Connection, terms: QueryTerms, limit: int, where: 
     return list(map(Candidate._make, rows))
 
 
+def words_of_best(
+    connection: apsw.Connection, found: Sequence[Candidate], terms: QueryTerms, namespace: str
+) -> frozenset[str]:
+    """Which of all words of the query the first of the found has."""
+    if not found:
+        return frozenset()
+    texts = connection.execute(
+        """
+        SELECT w.labels, w.words FROM memories m JOIN memory_words w ON w.memory_id = m.id
+        WHERE m.namespace = ? AND m.content_hash = ?
+        """,
+        (namespace, found[0].content_hash),
+    ).fetchall()
+    return frozenset(terms.all_words) & {word for row in texts for text in row for word in cast("str", text).split()}
+
+
 def _match_expression(terms: QueryTerms) -> str:
     """The terms as FTS5 alternatives, each quoted: text of the user is never syntax."""
     in_text = [_quoted(word) for word in terms.words] + [_quoted(" ".join(phrase)) for phrase in terms.phrases]

@@ -34,6 +34,7 @@ from ...models import (
     StoreOutcome,
     StoreStats,
     TagCount,
+    TextMatches,
     Tuning,
     Vector,
     VectorSample,
@@ -126,11 +127,13 @@ class SqliteVecStorage:
 
         return await self._search(search)
 
-    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        def search(connection: apsw.Connection, view: IndexView | None) -> Sequence[Candidate]:
+    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
+        def search(connection: apsw.Connection, view: IndexView | None) -> TextMatches:
             if view is None:
-                return reads.matching(connection, terms, limit, where)
-            return indexed_reads.matching(connection, view, terms, limit, where)
+                found = reads.matching(connection, terms, limit, where)
+            else:
+                found = indexed_reads.matching(connection, view, terms, limit, where)
+            return TextMatches(found, reads.words_of_best(connection, found, terms, where.namespace))
 
         return await self._search(search)
 
