@@ -15,7 +15,7 @@ SEED = 20_261_116
 
 # So many at a time stay in the cache of a core.
 SCANNED_AT_ONCE = 32_768
-COMPARED_AT_ONCE = 256
+COMPARED_AT_ONCE = 512
 SAMPLE_STEP = 17
 """No power of two: what is written in turns would have places in the sample for some of it only."""
 SAMPLED_FROM = 1_000
@@ -30,7 +30,7 @@ class Quantizer:
     vectors of a model say nothing, and a few large ones count no more than the others.
 
     The rotation is made of random signs, Hadamard transforms and random orders. A random matrix does no better, takes
-    memory, and its product would run on threads that fight those of other searches for the cores.
+    memory, and its product with a query would run on threads that fight those of other searches for the cores.
     """
 
     mean: NDArray[np.float32]
@@ -54,7 +54,8 @@ def _rotated(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     rotated = np.zeros((count, size), np.float32)
     rotated[:, :dimension] = vectors
     for signs, order in _rounds(size):
-        rotated = np.take(_hadamard(rotated * signs), order, axis=1)
+        sums = (rotated * signs).reshape(-1, WORD_BITS) @ _hadamard()
+        rotated = np.take(sums.reshape(count, size), order, axis=1)
     return rotated
 
 
@@ -64,16 +65,13 @@ def _rounds(size: int) -> list[tuple[NDArray[np.float32], NDArray[np.intp]]]:
     return [(chance.choice(np.array([-1, 1], np.float32), size), chance.permutation(size)) for _ in range(ROUNDS)]
 
 
-def _hadamard(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of each run of 64 numbers, but for a factor, which signs do not show."""
-    count, size = vectors.shape
-    half = 1
-    while half < WORD_BITS:
-        pairs = vectors.reshape(count, size // (2 * half), 2, half)
-        first, second = pairs[:, :, 0], pairs[:, :, 1]
-        vectors = np.stack((first + second, first - second), axis=2).reshape(count, size)
-        half *= 2
-    return vectors
+@cache
+def _hadamard() -> NDArray[np.float32]:
+    """Sums and differences of 64 numbers, but for a factor, which signs do not show."""
+    matrix = np.ones((1, 1), np.float32)
+    while len(matrix) < WORD_BITS:
+        matrix = np.vstack((np.hstack((matrix, matrix)), np.hstack((matrix, -matrix))))
+    return matrix
 
 
 def unit_length(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -94,8 +92,8 @@ def similarities(
     products = np.empty(rows.size, np.float32)
     for start in range(0, rows.size, COMPARED_AT_ONCE):
         some = rows[start : start + COMPARED_AT_ONCE]
-        # Not as a product of matrices: its threads would fight those of other searches for the cores.
-        np.einsum("ij,j->i", stored[some].astype(np.float32), query, out=products[start : start + some.size])
+        # Row by row, not as a product of matrices: its threads would fight those of other searches for the cores.
+        np.vecdot(stored.take(some, axis=0).astype(np.float32), query, out=products[start : start + some.size])
     return products * scales[rows]
 
 
