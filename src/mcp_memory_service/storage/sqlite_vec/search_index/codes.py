@@ -51,10 +51,10 @@ def _rotated(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """As many numbers as make up whole words of bits."""
     count, dimension = vectors.shape
     size = -(-dimension // WORD_BITS) * WORD_BITS
-    rotated = np.zeros((count, size), np.float32)
+    rotated: NDArray[np.float32] = np.zeros((count, size), np.float32)
     rotated[:, :dimension] = vectors
     for signs, order in _rounds(size):
-        sums = (rotated * signs).reshape(-1, WORD_BITS) @ _hadamard()
+        sums = np.matmul((rotated * signs).reshape(-1, WORD_BITS), _hadamard(), dtype=np.float32)
         rotated = np.take(sums.reshape(count, size), order, axis=1)
     return rotated
 
@@ -68,10 +68,10 @@ def _rounds(size: int) -> list[tuple[NDArray[np.float32], NDArray[np.intp]]]:
 @cache
 def _hadamard() -> NDArray[np.float32]:
     """Sums and differences of 64 numbers, but for a factor, which signs do not show."""
-    matrix = np.ones((1, 1), np.float32)
+    matrix: NDArray[np.float64] = np.ones((1, 1), np.float64)
     while len(matrix) < WORD_BITS:
-        matrix = np.vstack((np.hstack((matrix, matrix)), np.hstack((matrix, -matrix))))
-    return matrix
+        matrix = np.block([[matrix, matrix], [matrix, -matrix]])
+    return matrix.astype(np.float32)
 
 
 def unit_length(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -102,6 +102,8 @@ def most_of_bm25(idf: float) -> float:
     return idf * (K1 + 1.0)
 
 
-def bm25(frequencies: NDArray[np.float64], norms: NDArray[np.float64], idf: float) -> NDArray[np.float64]:
-    """What one term adds to the score of each document."""
+def bm25(
+    frequencies: NDArray[np.float64], norms: NDArray[np.float64], idf: NDArray[np.float64] | float
+) -> NDArray[np.float64]:
+    """What a term adds to the score of each document."""
     return idf * ((frequencies * (K1 + 1.0)) / (frequencies + norms))

@@ -12,7 +12,7 @@ from .codes import about_the_least, differing_bits, similarities, unit_length
 from .cutting import last_of_best
 from .postings import NAME, TAG, WORD, Occurrences, bm25, most_of_bm25, rarity
 from .ranking import Found, best_of, ranked
-from .summing import Term, best_sums, sums_in_order
+from .summing import Rule, Term, best_sums
 from .view import IndexView, Mask, Part, tag_term
 
 LEAST_COMPARED = 1_000
@@ -27,6 +27,7 @@ NEXT_TO_NOTHING = 1e-12
 """What is found is found, also by a tag without weight; rounding makes it nothing again."""
 TAG_DIGITS = 9
 """As in reads.py: equal sets of tags stay equal in whatever order they are summed."""
+TAG_BLUR = 10.0**-TAG_DIGITS
 
 ExactSimilarities = Callable[[Sequence[int]], Mapping[int, float]]
 """From ids of memories to the cosines of their nearest windows, for those that are there."""
@@ -59,16 +60,16 @@ def matching(
     masks = view.masks(where)
     if masks is None or not (terms or phrases):
         return ranked((), limit)
+    rules = [_bm25_rule(norms) for norms in view.norms]
     # In the order in which FTS5 adds them up.
     by_part = list(zip(*(
-        *(_word_terms(view, view.having(WORD, word)) for word in terms.words),
+        *(_word_terms(view, view.having(WORD, word), rules) for word in terms.words),
         *(_phrase_terms(view.parts, phrase) for phrase in phrases),
-        *(_word_terms(view, view.having(NAME, name)) for name in terms.names),
+        *(_word_terms(view, view.having(NAME, name), rules) for name in terms.names),
     ), strict=True))  # fmt: skip
     found: list[Found] = []
     for part, mask, part_terms in zip(view.parts, masks, by_part, strict=True):
-        documents, _ = best_sums(part_terms, len(part.documents), mask, limit)
-        found.append(Found(part, documents, sums_in_order(part_terms, documents)))
+        found.append(Found(part, *best_sums(part_terms, len(part.documents), mask, limit)))
     return ranked(found, limit, newest_first=True)
 
 
@@ -80,7 +81,7 @@ def tagged(view: IndexView, weights: Mapping[str, float], limit: int, where: Mem
     best: list[Found] = []
     for number, (part, mask) in enumerate(zip(view.parts, masks, strict=True)):
         terms = [_tag_term(having[tag][number], weight) for tag, weight in weights.items()]
-        documents, sums = best_sums(terms, len(part.documents), mask, limit)
+        documents, sums = best_sums(terms, len(part.documents), mask, limit, TAG_BLUR)
         best.append(Found(part, documents, np.round(sums, TAG_DIGITS)))
     return ranked(best, limit, newest_first=True)
 
@@ -95,10 +96,12 @@ def word_rarities(view: IndexView, words: Iterable[str]) -> dict[str, float]:
 
 
 def _in_either(one: Occurrences, other: Occurrences) -> int:
-    both = 0
-    if len(one) and len(other):
-        both = np.intersect1d(one.documents, other.documents, assume_unique=True).size
-    return len(one) + len(other) - both
+    fewer, more = sorted((one, other), key=len)
+    if not len(fewer):
+        return len(more)
+    places = np.minimum(np.searchsorted(more.documents, fewer.documents), len(more) - 1)
+    both = np.count_nonzero(more.documents[places] == fewer.documents)
+    return len(one) + len(other) - int(both)
 
 
 def _compared(
@@ -147,13 +150,14 @@ def _measured(found: Sequence[Found], exactly: ExactSimilarities) -> list[Found]
     return measured
 
 
-def _word_terms(view: IndexView, having: Sequence[Occurrences]) -> list[Term]:
+def _bm25_rule(norms: NDArray[np.float64]) -> Rule:
+    return lambda documents, often, idf: bm25(often, norms[documents], idf)
+
+
+def _word_terms(view: IndexView, having: Sequence[Occurrences], rules: Sequence[Rule]) -> list[Term]:
     """A word or a name, for each part."""
     idf = rarity(view.documents, sum(map(len, having)))
-    return [
-        Term(found, most_of_bm25(idf), lambda documents, often, norms=norms: bm25(often, norms[documents], idf))
-        for found, norms in zip(having, view.norms, strict=True)
-    ]
+    return [Term(found, idf, most_of_bm25(idf), rule) for found, rule in zip(having, rules, strict=True)]
 
 
 def _phrase_terms(parts: Sequence[Part], phrase: PhraseScores) -> list[Term]:
@@ -166,9 +170,16 @@ def _phrase_term(part: Part, places: NDArray[np.intp], phrase: PhraseScores) -> 
     scores = np.array([phrase[memory_id] for memory_id in part.documents.memory_ids[places].tolist()], np.float64)
     # In place of how often it comes: where its score is.
     found = Occurrences(places, np.arange(places.size))
-    return Term(found, float(scores.max(initial=NEXT_TO_NOTHING)), lambda _, numbers: scores[numbers.astype(np.intp)])
+    bound = float(scores.max(initial=NEXT_TO_NOTHING))
+    return Term(found, 1.0, bound, lambda _, numbers, weight: weight * scores[numbers.astype(np.intp)])
 
 
 def _tag_term(found: Occurrences, weight: float) -> Term:
     share = max(weight, NEXT_TO_NOTHING)
-    return Term(found, share, lambda documents, _: np.full(documents.size, share))
+    return Term(found, share, share, _carried)
+
+
+def _carried(
+    documents: NDArray[np.intp], _often: NDArray[np.float64], weight: NDArray[np.float64] | float
+) -> NDArray[np.float64]:
+    return np.broadcast_to(np.asarray(weight, np.float64), documents.shape)

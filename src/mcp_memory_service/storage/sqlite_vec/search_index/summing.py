@@ -1,13 +1,15 @@
 """Sums of what terms add to documents, for the documents that can be among the best.
 
-Terms come strongest first. Once so many documents are ahead that the terms that are left cannot lift another one among
-them, those terms are only looked up for documents that are already in the race (MaxScore; Turtle and Flood, 1995). The
-sums of the best can then be made once more in the order of the query, to be equal to those of FTS5 to the last bit.
+A few thousand documents are added up at once. Where a term has very many, terms come strongest first: once so many
+documents are ahead that the terms that are left cannot lift another one among them, those terms are only looked up for
+documents that are already in the race (MaxScore; Turtle and Flood, 1995). Either way the sums of the best are made in
+the order of the terms, to be equal to those of FTS5 to the last bit.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,91 +23,146 @@ WORTH_SKIPPING = 20_000
 SLACK = 1e-9
 """More than sums in another order can differ, relative to the sum."""
 
+Places = NDArray[np.intp]
+Numbers = NDArray[np.float64]
+
+Rule = Callable[[Places, Numbers, "Numbers | float"], Numbers]
+"""What a term of some weight adds to documents that have it so often; works on the documents of several terms at once,
+each with the weight of its term."""
+
 _of_thread = threading.local()
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
     found: Occurrences
+    weight: float
     bound: float
     """The most it adds to any document; more than 0."""
-    shares: Callable[[NDArray[np.intp], NDArray[np.float64]], NDArray[np.float64]]
-    """What it adds to documents that have it so often."""
+    rule: Rule
 
-    def of(self, places: "NDArray[np.intp] | slice", documents: NDArray[np.intp]) -> NDArray[np.float64]:
-        return self.shares(documents, self.found.frequencies[places].astype(np.float64))
+    def shares(self, places: Places, documents: Places) -> Numbers:
+        """What it adds to some of its documents."""
+        return self.rule(documents, self.found.frequencies[places].astype(np.float64), self.weight)
+
+    def only(self, mask: Mask) -> "Term":
+        passing = mask[self.found.documents]
+        found = Occurrences(self.found.documents[passing], self.found.frequencies[passing])
+        return Term(found, self.weight, self.bound, self.rule)
 
 
 def best_sums(
-    terms: Sequence[Term], size: int, mask: Mask | None, limit: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """At least the `limit` best documents of a part of `size`, with all that are equal to the last of them, and their
-    sums, but for the last bits."""
+    terms: Sequence[Term], size: int, mask: Mask | None, limit: int, blur: float = 0.0
+) -> tuple[Places, Numbers]:
+    """At least the `limit` best documents of a part of `size`, with all that are equal to the last of them or less by
+    no more than `blur`, and their sums, which are then right to much less than that."""
+    terms = [term if mask is None else term.only(mask) for term in terms]
+    terms = [term for term in terms if len(term.found)]
+    if len(terms) > 1 and any(len(term.found) >= WORTH_SKIPPING for term in terms):
+        documents, sums = _in_the_race(terms, size, limit, blur)
+        return documents, sums if blur else _sums_in_order(terms, documents)
+    return _added_up(terms, size, limit, blur)
+
+
+def _added_up(terms: Sequence[Term], size: int, limit: int, blur: float) -> tuple[Places, Numbers]:
+    if not terms:
+        return np.empty(0, np.intp), np.empty(0, np.float64)
+    documents = np.concatenate([term.found.documents for term in terms]).astype(np.intp)
+    shares = _shares_of_all(terms, documents)
     if len(terms) == 1:
-        documents = terms[0].found.documents.astype(np.intp)
-        sums = terms[0].of(slice(None), documents)
-        return (documents, sums) if mask is None else (documents[mask[documents]], sums[mask[documents]])
+        return documents, shares
     sums = _zeros(size)
-    touched: list[NDArray[np.intp]] = []
+    for stretch in _stretches(terms):
+        sums[documents[stretch]] += shares[stretch]
+    found = sums[documents]
+    sums[documents] = 0.0
+    # What the last of the best of one term reaches, the last of the best of all reaches as well.
+    enough = [stretch for stretch in _stretches(terms) if stretch.stop - stretch.start >= limit]
+    if enough:
+        shortest = min(enough, key=lambda stretch: stretch.stop - stretch.start)
+        leading = np.flatnonzero(found >= last_of_best(found[shortest], limit) - blur)
+        documents, found = documents[leading], found[leading]
+    once = _last_of_each(documents, sums)
+    return documents[once], found[once]
+
+
+def _last_of_each(documents: Places, scratch: Numbers) -> Mask:
+    """Every document once; `scratch` is left as it was found."""
+    numbers = np.arange(documents.size, dtype=np.float64)
+    scratch[documents] = numbers
+    once = scratch[documents] == numbers
+    scratch[documents] = 0.0
+    return once
+
+
+def _shares_of_all(terms: Sequence[Term], documents: Places) -> Numbers:
+    """One after the other, as many terms at once as have the same rule."""
+    often = np.concatenate([term.found.frequencies for term in terms]).astype(np.float64)
+    weights = np.repeat([term.weight for term in terms], [len(term.found) for term in terms])
+    shares: list[Numbers] = []
+    start = 0
+    for rule, alike in groupby(terms, key=lambda term: term.rule):
+        stop = start + sum(len(term.found) for term in alike)
+        shares.append(rule(documents[start:stop], often[start:stop], weights[start:stop]))
+        start = stop
+    return np.concatenate(shares) if len(shares) > 1 else shares[0]
+
+
+def _stretches(terms: Sequence[Term]) -> Iterator[slice]:
+    """Where the documents of each term are, one after the other."""
+    start = 0
+    for term in terms:
+        yield slice(start, start + len(term.found))
+        start += len(term.found)
+
+
+def _in_the_race(terms: Sequence[Term], size: int, limit: int, blur: float) -> tuple[Places, Numbers]:
+    """The best, and some more, with their sums but for the last bits."""
+    sums = _zeros(size)
+    touched: list[Places] = []
     try:
-        _add_all(terms, sums, touched, mask, limit)
-        reached = _passing(touched, mask)
+        _add_strongest_first(terms, sums, touched, limit, blur)
+        reached = np.concatenate(touched)
         found = sums[reached]
     finally:
         for documents in touched:
             sums[documents] = 0.0
-    if found.size > limit:
-        leading = found >= last_of_best(found, limit) * (1.0 - SLACK)
-        reached, found = reached[leading], found[leading]
-    return reached, found
+    leading = np.flatnonzero(found >= last_of_best(found, limit) * (1.0 - SLACK) - blur)
+    return reached[leading], found[leading]
 
 
-def _add_all(
-    terms: Sequence[Term],
-    sums: NDArray[np.float64],
-    touched: list[NDArray[np.intp]],
-    mask: Mask | None,
-    limit: int,
-) -> None:
-    strongest_first = sorted(terms, key=lambda term: -term.bound)
+def _add_strongest_first(terms: Sequence[Term], sums: Numbers, touched: list[Places], limit: int, blur: float) -> None:
     left = sum(term.bound for term in terms)
     least = 0.0  # what a document must reach at the least
-    for term in strongest_first:
+    for term in sorted(terms, key=lambda term: -term.bound):
         documents = term.found.documents.astype(np.intp)
         if documents.size >= WORTH_SKIPPING and touched:
-            reached = sums[_passing(touched, mask)]
-            least = last_of_best(reached, limit) * (1.0 - SLACK) if reached.size >= limit else 0.0
+            reached = sums[np.concatenate(touched)]
+            least = last_of_best(reached, limit) * (1.0 - SLACK) - blur if reached.size >= limit else 0.0
         so_far = sums[documents]
         if left < least:
             running = np.flatnonzero(so_far >= least - left)
-            sums[documents[running]] = so_far[running] + term.of(running, documents[running])
+            sums[documents[running]] = so_far[running] + term.shares(running, documents[running])
         else:
             touched.append(documents[so_far == 0.0])
-            sums[documents] = so_far + term.of(slice(None), documents)
+            sums[documents] = so_far + term.shares(np.arange(documents.size), documents)
         left -= term.bound
 
 
-def _passing(touched: Sequence[NDArray[np.intp]], mask: Mask | None) -> NDArray[np.intp]:
-    documents = np.concatenate(touched) if touched else np.empty(0, np.intp)
-    return documents if mask is None else documents[mask[documents]]
-
-
-def sums_in_order(terms: Sequence[Term], documents: NDArray[np.intp]) -> NDArray[np.float64]:
+def _sums_in_order(terms: Sequence[Term], documents: Places) -> Numbers:
     """The sums of a few documents, to the last bit as they are in the order of the terms."""
     sums = np.zeros(documents.size, np.float64)
     for term in terms:
         having = term.found.documents
-        if not having.size:
-            continue
         places = np.minimum(np.searchsorted(having, documents.astype(having.dtype)), having.size - 1)
         there = np.flatnonzero(having[places] == documents)
-        sums[there] += term.of(places[there], documents[there])
+        sums[there] += term.shares(places[there], documents[there])
     return sums
 
 
-def _zeros(size: int) -> NDArray[np.float64]:
+def _zeros(size: int) -> Numbers:
     """Kept by each thread, for making as many zeros anew takes longer than most sums; left as they were found."""
-    zeros: NDArray[np.float64] | None = getattr(_of_thread, "zeros", None)
+    zeros: Numbers | None = getattr(_of_thread, "zeros", None)
     if zeros is None or zeros.size < size:
         zeros = _of_thread.zeros = np.zeros(size, np.float64)
     return zeros
