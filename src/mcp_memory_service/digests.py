@@ -55,16 +55,20 @@ class Digests(Sequence[str]):
     def first_of_equals(self) -> NDArray[np.int64] | None:
         """For each digest where the first one equal to it is; None if it cannot be told by their first bytes."""
         words = np.ascontiguousarray(self.rows).view(np.uint64)
-        order = np.argsort(words[:, 0])
-        in_order = words[order]
-        begins = np.ones(len(order), np.bool_)
-        begins[1:] = in_order[1:, 0] != in_order[:-1, 0]
-        equal = np.flatnonzero(~begins)
-        if (in_order[equal] != in_order[equal - 1]).any():
+        beginnings = words[:, 0].copy()
+        order = np.argsort(beginnings)
+        in_order = beginnings[order]
+        equal = np.flatnonzero(in_order[1:] == in_order[:-1])
+        first = np.arange(len(order))
+        if not len(equal):
+            return first
+        one, other = order[equal], order[equal + 1]
+        if (words[one] != words[other]).any():
             return None
-        first = np.empty(len(order), np.int64)
-        starts = np.flatnonzero(begins)
-        first[order] = np.minimum.reduceat(order, starts)[np.cumsum(begins) - 1] if len(order) else order
+        runs = np.flatnonzero(np.diff(equal, prepend=-2) > 1)  # of pairs that share a digest
+        least = np.minimum.reduceat(np.minimum(one, other), runs)
+        lengths = np.diff(runs, append=len(equal))
+        first[one] = first[other] = np.repeat(least, lengths)
         return first
 
 

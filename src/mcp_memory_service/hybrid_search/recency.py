@@ -1,6 +1,5 @@
 """Age turned into a multiplier, so that of two equally good answers the newer one comes first."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,8 +13,7 @@ from .neighbours import Scores
 
 def recency_factor(created_at: int, now: int, decay: float, floor: float = 0.0) -> float:
     """`floor + (1 - floor) · e^(-decay · days)`; a moment in the future counts as now."""
-    days = max(0, now - created_at) / MICROSECONDS_PER_DAY
-    return floor + (1.0 - floor) * math.exp(-decay * days)
+    return float(_recency_factors(np.array([created_at]), now, decay, floor)[0])
 
 
 def apply_recency_decay(fused: Sequence[FusedCandidate], decay: float, now: int, floor: float = 0.0) -> Fused:
@@ -29,8 +27,5 @@ def apply_recency_decay(fused: Sequence[FusedCandidate], decay: float, now: int,
 
 
 def _recency_factors(created_at: NDArray[np.int64], now: int, decay: float, floor: float) -> Scores:
-    """`recency_factor` of a column. The exponential is the same function: the one of numpy differs in the last bit on
-    some processors, and so might the order."""
     days = np.maximum(0, now - created_at) / MICROSECONDS_PER_DAY
-    decayed = np.fromiter(map(math.exp, (-decay * days).tolist()), np.float64, len(days))
-    return floor + (1.0 - floor) * decayed
+    return floor + (1.0 - floor) * np.exp(-decay * days)
