@@ -13,6 +13,7 @@ from ..hybrid_search import (
     Evidence,
     Fused,
     FusedCandidate,
+    HybridScoreDebug,
     Pool,
     RankingPolicy,
     alpha_from_evidence,
@@ -234,15 +235,18 @@ class Retrieval:
         self, request: RetrievalRequest, ranking: Ranking, memory: Memory, candidate: FusedCandidate, best: float
     ) -> Hit:
         vector = candidate.votes.get(VECTOR)
-        tags = [tag for tag in memory.tags if fold_tag(tag) in ranking.answers.tag.keywords]
         return Hit(
             memory=memory,
             score=candidate.score / best if best else 1.0,
             similarity=vector.raw_score if vector else None,
             provenance={name: SignalRank(vote.rank, vote.raw_score) for name, vote in candidate.votes.items()},
             snippet=snippet(memory.content, request.query),
-            debug=debug_of(candidate, ranking.alpha, tags, self._policy.fusion) if request.debug else None,
+            debug=self._debug(ranking, memory, candidate) if request.debug else None,
         )
+
+    def _debug(self, ranking: Ranking, memory: Memory, candidate: FusedCandidate) -> HybridScoreDebug:
+        tags = [tag for tag in memory.tags if fold_tag(tag) in ranking.answers.tag.keywords]
+        return debug_of(candidate, ranking.alpha, tags, self._policy.fusion)
 
 
 def _stands_alone(weights: Mapping[str, float]) -> bool:

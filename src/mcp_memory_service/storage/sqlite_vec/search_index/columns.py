@@ -137,3 +137,7 @@ def encoded_windows(batch: Batch, first_document: int, quantizer: Quantizer) -> 
 
 def is_one_each(documents: Documents, windows: Windows) -> bool:
     return len(documents) == len(windows) and bool((windows.documents == np.arange(len(documents))).all())
+
+
+def has_sessions(documents: Documents) -> bool:
+    return bool((documents.sessions != NONE).any() or (documents.sequences != NO_SEQUENCE).any())

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .codes import Quantizer
-from .columns import Documents, NameCodes, Windows, is_one_each
+from .columns import Documents, NameCodes, Windows, has_sessions, is_one_each
 from .postings import FixedPostings, term_keys
 from .snapshot import Position, Snapshot
 from .source import Batch, Tokens
@@ -110,6 +110,7 @@ def _base_part(snapshot: Snapshot) -> Part:
         windows=windows,
         alive=None,
         one_window_each=is_one_each(documents, windows),
+        has_sessions=has_sessions(documents),
         occurrences=postings.of,
         places=lambda memory_ids: _places(documents, memory_ids),
         session=lambda code: bytes(names[starts[code] : starts[code + 1]]).decode(),

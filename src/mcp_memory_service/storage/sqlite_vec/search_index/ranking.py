@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from ....models import Candidates
 from .columns import NO_SEQUENCE, NONE
 from .cutting import last_of_best
 from .view import Part
+
+Value = TypeVar("Value", np.float64, np.int64, np.int32, np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ def best_of(found: Sequence[Found], limit: int) -> list[Found]:
     found = [each for each in found if each.documents.size]
     if sum(each.scores.size for each in found) <= limit:
         return found
-    least = last_of_best(np.concatenate([each.scores for each in found]), limit)
+    least = last_of_best(_joined([each.scores for each in found]), limit)
     chosen = (each.only(each.scores >= least) for each in found)
     return [each for each in chosen if each.documents.size]
 
@@ -43,18 +45,16 @@ def ranked(found: Sequence[Found], limit: int, *, newest_first: bool = False) ->
         found = _newest_of_equals(found, limit)
     if not found:
         return Candidates((), np.empty(0, np.int64), np.empty(0, np.float64))
-    scores = np.concatenate([each.scores for each in found])
-    created_at = np.concatenate([each.part.documents.created_at[each.documents] for each in found])
-    hashes = np.concatenate([each.part.documents.hashes[each.documents] for each in found])
+    scores = _joined([each.scores for each in found])
+    created_at = _joined([each.part.documents.created_at[each.documents] for each in found])
+    hashes = _joined([each.part.documents.hashes[each.documents] for each in found])
     order = _order(scores, created_at if newest_first else None, hashes)[:limit]
     sessions, sequences = _places_in_sessions(found, order)
-    return Candidates(
-        content_hashes=Digests(hashes[order]),
-        created_at=created_at[order],
-        raw_scores=scores[order],
-        sessions=sessions,
-        sequences=sequences,
-    )
+    return Candidates(Digests(hashes[order]), created_at[order], scores[order], sessions, sequences)
+
+
+def _joined(columns: Sequence[NDArray[Value]]) -> NDArray[Value]:
+    return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
 
 def _newest_of_equals(found: list[Found], limit: int) -> list[Found]:
@@ -76,9 +76,9 @@ def _order(
 ) -> NDArray[np.intp]:
     order = np.argsort(-scores)
     in_order = scores[order]
-    as_next = np.append(in_order[1:] == in_order[:-1], np.False_)
-    tied = np.flatnonzero(as_next | np.roll(as_next, 1))
-    if tied.size:  # they fill the same places, in an order of their own
+    as_next = in_order[1:] == in_order[:-1]
+    if as_next.any():  # equals fill the same places, in an order of their own
+        tied = np.flatnonzero(np.append(as_next, np.False_) | np.append(np.False_, as_next))
         among = order[tied]
         words = np.ascontiguousarray(hashes[among]).view(">u8")
         dates = () if created_at is None else (-created_at[among],)
@@ -89,8 +89,10 @@ def _order(
 def _places_in_sessions(
     found: Sequence[Found], order: NDArray[np.intp]
 ) -> tuple[list[str | None] | None, list[int | None] | None]:
-    codes = np.concatenate([each.part.documents.sessions[each.documents] for each in found])[order]
-    numbers = np.concatenate([each.part.documents.sequences[each.documents] for each in found])[order]
+    if not any(each.part.has_sessions for each in found):
+        return None, None
+    codes = _joined([each.part.documents.sessions[each.documents] for each in found])[order]
+    numbers = _joined([each.part.documents.sequences[each.documents] for each in found])[order]
     sequences = None
     if (numbers != NO_SEQUENCE).any():
         sequences = [None if number == NO_SEQUENCE else number for number in cast("list[int]", numbers.tolist())]

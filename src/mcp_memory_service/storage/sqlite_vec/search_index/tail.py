@@ -15,6 +15,7 @@ from .columns import (
     columns_of,
     encoded_documents,
     encoded_windows,
+    has_sessions,
     is_one_each,
 )
 from .postings import NAME, TAG, WORD, GrowingPostings, Key
@@ -51,6 +52,7 @@ class Tail:
             windows=windows,
             alive=alive,
             one_window_each=is_one_each(documents, windows),
+            has_sessions=has_sessions(documents),
             occurrences=lambda key: postings.of(key, len(documents)),
             places=lambda memory_ids: np.flatnonzero(np.isin(documents.memory_ids, memory_ids)),
             session=self._sessions.names.__getitem__,

@@ -1,7 +1,7 @@
 """An index at one moment: never changed, so that a search sees one state of the store from beginning to end."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,8 @@ from .snapshot import Position
 
 Mask = NDArray[np.bool_]
 
+MOST_LOOKED_UP = 256
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -26,6 +28,8 @@ class Part:
     """Which documents are still there; None if all are."""
     one_window_each: bool
     """Whether the rows of windows are those of documents."""
+    has_sessions: bool
+    """Whether any of the documents has a place in a session."""
     occurrences: Callable[[int], Occurrences]
     """Of a term by its key, also in documents that are gone."""
     places: Callable[[NDArray[np.int64]], NDArray[np.intp]]
@@ -55,6 +59,8 @@ class IndexView:
     """Of the documents that are there."""
     per_namespace: Mapping[int, int]
     """How many documents are there, by the code of the namespace."""
+    _looked_up: dict[int, list[Occurrences]] = field(default_factory=dict[int, list[Occurrences]])
+    """What a search asks for several times."""
 
     @cached_property
     def norms(self) -> list[NDArray[np.float64]]:
@@ -69,7 +75,12 @@ class IndexView:
     def having(self, kind: bytes, term: str) -> list[Occurrences]:
         """The documents of each part that have a term."""
         key = self.key(kind, term)
-        return [part.present(part.occurrences(key)) for part in self.parts]
+        known = self._looked_up.get(key)
+        if known is None:
+            if len(self._looked_up) >= MOST_LOOKED_UP:
+                self._looked_up.clear()
+            known = self._looked_up[key] = [part.present(part.occurrences(key)) for part in self.parts]
+        return known
 
     def masks(self, where: MemoryFilter) -> "list[Mask | None] | None":
         """Which documents of each part pass a filter: None for a part of which all do, None at all if no document of
