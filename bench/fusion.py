@@ -17,7 +17,8 @@ from typing import cast
 from mcp_memory_service.hybrid_search import RankingPolicy
 from mcp_memory_service.models import Candidate, Candidates, MemoryFilter
 from mcp_memory_service.services.retrieval import Retrieval, RetrievalRequest
-from mcp_memory_service.services.signals import Answers, KeywordSignal, Signal, Signals, TagSignal, VectorSignal
+from mcp_memory_service.services.searching import Searching
+from mcp_memory_service.services.signals import Answers, KeywordSignal, TagSignal, VectorSignal
 from mcp_memory_service.storage.base import MemoryStorage
 from mcp_memory_service.timestamps import MICROSECONDS_PER_DAY
 
@@ -31,8 +32,8 @@ class Neighbours:
     def __init__(self, candidates: Sequence[Candidate]) -> None:
         self._candidates = candidates
 
-    async def neighbours(self, *_: object) -> Signal:
-        return Signal(self._candidates)
+    async def adjacent(self, *_: object) -> Sequence[Candidate]:
+        return self._candidates
 
 
 def found(chance: random.Random, ids: Sequence[int], in_session: bool, equal: bool) -> Candidates:
@@ -59,8 +60,8 @@ async def least_milliseconds(in_session: bool, equal: bool, repetitions: int) ->
         KeywordSignal(found(chance, keyword, in_session, equal)),
         TagSignal(found(chance, tag, in_session, equal)),
     )
-    signals = cast("Signals", Neighbours(found(chance, range(10_000, 10_040), in_session, equal)))
-    retrieval = Retrieval(cast("MemoryStorage", None), signals, RankingPolicy(), lambda: NOW, time.monotonic)
+    storage = cast("MemoryStorage", Neighbours(found(chance, range(10_000, 10_040), in_session, equal)))
+    retrieval = Retrieval(storage, cast("Searching", None), RankingPolicy(), lambda: NOW, time.monotonic)
     least = float("inf")
     for _ in range(repetitions):
         started = time.perf_counter()

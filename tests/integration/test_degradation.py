@@ -10,7 +10,7 @@ from tests.notes import store_notes
 from mcp_memory_service.errors import SearchUnavailable
 from mcp_memory_service.hybrid_search import RankingPolicy
 from mcp_memory_service.models import MemoryDraft, TagCount, Vector
-from mcp_memory_service.services import MemoryService, signals
+from mcp_memory_service.services import MemoryService, preparation
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 
@@ -44,7 +44,7 @@ async def test_a_tag_list_that_takes_too_long_counts_as_down(
             raise AssertionError
 
     await store_notes(MemoryService(storage, WordEmbedder()))
-    monkeypatch.setattr(signals, "TAG_LIST_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(preparation, "TAG_LIST_TIMEOUT_SECONDS", 0.01)
     found = await MemoryService(Stuck(storage), WordEmbedder()).retrieve_memories("the note")
     assert found.degraded == ("tag_list_unavailable",)
 
@@ -126,7 +126,7 @@ async def test_a_hanging_embedder_does_not_hold_a_search(storage: SqliteVecStora
             raise AssertionError
 
     await store_notes(MemoryService(storage, WordEmbedder()))
-    monkeypatch.setattr(signals, "EMBED_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(preparation, "EMBED_TIMEOUT_SECONDS", 0.01)
     found = await MemoryService(storage, Hanging()).retrieve_memories("topic 3")
     assert found.degraded == ("embedder_unavailable",)
 

@@ -31,8 +31,9 @@ from . import checks, request_keys
 from .explanation import Explainer, Explanation
 from .results import Health, MemoryListing, Paging, RetrievalResult
 from .retrieval import Retrieval, RetrievalRequest
+from .searching import Searching
 from .shared_check import SharedCheck
-from .signals import Answers, Signals
+from .signals import Answers
 from .storing import ServiceLimits, Storing
 from .tag_cache import TagCache
 from .tracked_embedder import TrackedEmbedder
@@ -80,9 +81,9 @@ class MemoryService:
         self._now = now
         self._tags = TagCache(storage, namespace, monotonic_seconds)
         self._storing = Storing(storage, self._embedder, limits or ServiceLimits(), namespace, now)
-        signals = Signals(storage, self._embedder, self._tags)
+        searching = Searching(storage, self._embedder, self._tags)
         policy = policy or RankingPolicy()
-        self._retrieval = Retrieval(storage, signals, policy, now, monotonic_seconds)
+        self._retrieval = Retrieval(storage, searching, policy, now, monotonic_seconds)
         self._explainer = Explainer(storage, self._retrieval)
         self._health = SharedCheck(self._checked_health)
 

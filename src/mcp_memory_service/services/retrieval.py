@@ -1,6 +1,7 @@
-"""The search pipeline: ask the signals in parallel, fuse once, sort once, cut the page."""
+"""The search pipeline: ask the signals, fuse once, sort once, cut the page.
 
-import asyncio
+What runs inside a search awaits nothing but what it asks of the store there (`MemoryStorage.search`)."""
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -27,9 +28,11 @@ from ..hybrid_search import (
     snippet,
 )
 from ..models import Candidate, Memory, MemoryFilter, SearchMode, fold_tag
-from ..storage.base import MemoryStorage
+from ..storage.base import MemoryStorage, SearchReads
+from ..storage.pace import Pace
 from .results import Hit, Paging, RetrievalResult, SignalRank
-from .signals import Answers, Question, Signals
+from .searching import Searching
+from .signals import Answers, Question, neighbours
 
 # Beside vectors, which rank a whole window, words and tags name a quarter as many: what they place further down could
 # add less than a fifth of a first place's vote, and would make a search at 10,000 memories about 15 % slower.
@@ -76,83 +79,86 @@ class Retrieval:
     def __init__(
         self,
         storage: MemoryStorage,
-        signals: Signals,
+        searching: Searching,
         policy: RankingPolicy,
         now_microseconds: Callable[[], int],
         monotonic_seconds: Callable[[], float],
     ) -> None:
         self._storage = storage
-        self._signals = signals
+        self._searching = searching
         self._policy = policy
         self._now = now_microseconds
         self._seconds = monotonic_seconds
 
     def with_policy(self, policy: RankingPolicy) -> "Retrieval":
         """The same signals ranked by other numbers."""
-        return Retrieval(self._storage, self._signals, policy, self._now, self._seconds)
+        return Retrieval(self._storage, self._searching, policy, self._now, self._seconds)
 
     async def ask_all(self, request: RetrievalRequest) -> Answers:
         """What every signal says of a query, however it will be weighed."""
+
+        async def answers_alone(answers: Answers, _reads: SearchReads, _pace: Pace) -> Answers:
+            return answers
+
         window = self._policy.ranking_window
-        return await self._ask(request, ALL_SIGNALS, window, window // LEXICAL_DIVISOR, weighs_evidence=True)
+        question = _question(request, ALL_SIGNALS, window, window // LEXICAL_DIVISOR, weighs_evidence=True)
+        return await self._searching.search(question, answers_alone)
 
     async def run(self, request: RetrievalRequest) -> RetrievalResult:
         started = self._seconds()
-        ranking = await self.answer(request)
-        paging = Paging(page=request.page, page_size=request.page_size, total=len(ranking.fused))
-        return RetrievalResult(
-            results=await self._hits(request, ranking, paging),
-            query=request.query,
-            mode=request.mode,
-            paging=paging,
-            alpha_used=ranking.alpha,
-            keywords=ranking.answers.tag.keywords,
-            degraded=ranking.answers.degraded,
-            took_ms=round((self._seconds() - started) * 1000, 3),
-            evidence=ranking.evidence,
-        )
+
+        async def page(answers: Answers, reads: SearchReads, pace: Pace) -> RetrievalResult:
+            ranking = await self._ranked(request, answers, reads)
+            paging = Paging(page=request.page, page_size=request.page_size, total=len(ranking.fused))
+            return RetrievalResult(
+                results=await self._hits(request, ranking, paging, reads, pace),
+                query=request.query,
+                mode=request.mode,
+                paging=paging,
+                alpha_used=ranking.alpha,
+                keywords=ranking.answers.tag.keywords,
+                degraded=ranking.answers.degraded,
+                took_ms=round((self._seconds() - started) * 1000, 3),
+                evidence=ranking.evidence,
+            )
+
+        return await self._searching.search(self._usual_question(request), page)
 
     async def answer(self, request: RetrievalRequest) -> Ranking:
         """The ranking of which a page is the answer."""
+
+        async def ranking(answers: Answers, reads: SearchReads, _pace: Pace) -> Ranking:
+            return await self._ranked(request, answers, reads)
+
+        return await self._searching.search(self._usual_question(request), ranking)
+
+    async def rank(self, request: RetrievalRequest, vector_limit: int, lexical_limit: int) -> Ranking:
+        """Every memory that a signal found among its best, in the order of the answer."""
+
+        async def ranking(answers: Answers, reads: SearchReads, _pace: Pace) -> Ranking:
+            return await self._ranked(request, answers, reads)
+
+        question = self._question(request, vector_limit, lexical_limit)
+        return await self._searching.search(question, ranking, part_by_part=True)
+
+    async def rank_answers(self, request: RetrievalRequest, answers: Answers) -> Ranking:
+        """The ranking of what was answered before."""
+        return await self._ranked(request, answers, self._storage)
+
+    def _usual_question(self, request: RetrievalRequest) -> Question:
         window = self._policy.ranking_window
         beside_vectors = (
             VECTOR in _wanted_signals(request.mode, self._chosen_alpha(request)) and request.min_similarity is None
         )
-        return await self.rank(request, window, window // LEXICAL_DIVISOR if beside_vectors else window)
+        return self._question(request, window, window // LEXICAL_DIVISOR if beside_vectors else window)
 
-    async def rank(self, request: RetrievalRequest, vector_limit: int, lexical_limit: int) -> Ranking:
-        """Every memory that a signal found among its best, in the order of the answer."""
+    def _question(self, request: RetrievalRequest, vector_limit: int, lexical_limit: int) -> Question:
         chosen_alpha = self._chosen_alpha(request)
         wanted = _wanted_signals(request.mode, chosen_alpha)
         weighs = chosen_alpha is None and self._policy.fusion == "score"
-        answers = await self._ask(request, wanted, vector_limit, lexical_limit, weighs_evidence=weighs)
-        return await self.rank_answers(request, answers)
+        return _question(request, wanted, vector_limit, lexical_limit, weighs_evidence=weighs)
 
-    async def _ask(
-        self,
-        request: RetrievalRequest,
-        wanted: frozenset[str],
-        vector_limit: int,
-        lexical_limit: int,
-        *,
-        weighs_evidence: bool,
-    ) -> Answers:
-        answers = await self._signals.ask(
-            Question(
-                query=request.query,
-                where=request.where,
-                extract_tags=request.extract_tags,
-                min_similarity=request.min_similarity,
-                wanted=wanted,
-                vector_limit=vector_limit,
-                lexical_limit=lexical_limit,
-                weighs_evidence=weighs_evidence,
-            )
-        )
-        answers.require_an_answer()
-        return answers
-
-    async def rank_answers(self, request: RetrievalRequest, answers: Answers) -> Ranking:
+    async def _ranked(self, request: RetrievalRequest, answers: Answers, reads: SearchReads) -> Ranking:
         """Fuse what the signals answered, and bring in neighbours that none of them found."""
         chosen_alpha = self._chosen_alpha(request)
         alpha = self._adaptive_alpha(answers) if chosen_alpha is None else chosen_alpha
@@ -163,9 +169,9 @@ class Retrieval:
         if self._lends(weights) and request.min_similarity is None:
             lacking = missing_neighbours(fused.pool.take(fused.order[:LEADING]), fused.pool)
             if lacking:
-                neighbours = await self._signals.neighbours(lacking, MOST_NEIGHBOURS, request.where)
-                answers = replace(answers, neighbour=neighbours)
-                known, votes = len(votes.everyone), votes.joined_by(NEIGHBOUR, neighbours.candidates)
+                found = await neighbours(lacking, MOST_NEIGHBOURS, request.where, reads)
+                answers = replace(answers, neighbour=found)
+                known, votes = len(votes.everyone), votes.joined_by(NEIGHBOUR, found.candidates)
                 if len(votes.everyone) > known:  # the others got what neighbours lend before
                     fused = self.fuse(votes, weights)
         return Ranking(answers, votes, alpha, fused, evidence)
@@ -214,11 +220,13 @@ class Retrieval:
         alpha = alpha_from_evidence(evidence, self._policy.vector_trust)
         return limit_alpha_for_named_tags(alpha, named[0].raw_score if named else 0.0)
 
-    async def _hits(self, request: RetrievalRequest, ranking: Ranking, paging: Paging) -> tuple[Hit, ...]:
+    async def _hits(
+        self, request: RetrievalRequest, ranking: Ranking, paging: Paging, reads: SearchReads, pace: Pace
+    ) -> tuple[Hit, ...]:
         page = ranking.fused[paging.offset : paging.offset + paging.page_size]
         if not page:
             return ()
-        found = await self._storage.get_many(request.where.namespace, page.content_hashes)
+        found = await reads.get_many(request.where.namespace, page.content_hashes)
         candidates = {candidate.content_hash: candidate for candidate in page}
         best = ranking.fused[0].score
 
@@ -228,7 +236,7 @@ class Retrieval:
 
         # Snippets read every word: of long texts beside the event loop, of others before another thread would start.
         if sum(len(memory.content) for memory in found) > LONG_PAGE_CHARS:
-            return await asyncio.to_thread(hits)
+            return await pace.apart(hits)
         return hits()
 
     def _hit(
@@ -247,6 +255,26 @@ class Retrieval:
     def _debug(self, ranking: Ranking, memory: Memory, candidate: FusedCandidate) -> HybridScoreDebug:
         tags = [tag for tag in memory.tags if fold_tag(tag) in ranking.answers.tag.keywords]
         return debug_of(candidate, ranking.alpha, tags, self._policy.fusion)
+
+
+def _question(
+    request: RetrievalRequest,
+    wanted: frozenset[str],
+    vector_limit: int,
+    lexical_limit: int,
+    *,
+    weighs_evidence: bool,
+) -> Question:
+    return Question(
+        query=request.query,
+        where=request.where,
+        extract_tags=request.extract_tags,
+        min_similarity=request.min_similarity,
+        wanted=wanted,
+        vector_limit=vector_limit,
+        lexical_limit=lexical_limit,
+        weighs_evidence=weighs_evidence,
+    )
 
 
 def _stands_alone(weights: Mapping[str, float]) -> bool:

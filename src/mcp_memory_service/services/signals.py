@@ -1,14 +1,15 @@
-"""The signals of a search: asked in parallel, each allowed to fail by itself, and every failure told."""
+"""The signals of a search: each allowed to fail by itself, and every failure told.
 
-import asyncio
+They are asked inside `MemoryStorage.search`: nothing is awaited here but what is asked of the store and begun there.
+"""
+
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
-from ..embeddings.base import Embedder
 from ..errors import InvalidVector, SearchUnavailable, Unavailable
 from ..hybrid_search import (
     KEYWORD,
@@ -23,15 +24,12 @@ from ..hybrid_search import (
     tag_weights,
     word_evidence,
 )
-from ..models import Candidate, Candidates, MemoryFilter, Vector
-from ..storage.base import MemoryStorage
-from .query_vectors import QueryVectors
-from .tag_cache import KnownTags, TagCache
-from .vector_background import VectorBackground
+from ..models import Candidate, Candidates, MemoryFilter, TextMatches, Vector
+from ..storage.base import SearchReads
+from ..storage.pace import Pace
+from .tag_cache import KnownTags
+from .vector_background import Background
 
-TAG_LIST_TIMEOUT_SECONDS = 2.0
-# An embedding server that hangs must not hold a search that tags and words can answer.
-EMBED_TIMEOUT_SECONDS = 10.0
 # Taken when the corpus cannot be counted: it then counts as small, and alpha is balanced.
 UNKNOWN_CORPUS_SIZE = 0
 
@@ -56,6 +54,22 @@ class Question:
     """The most candidates of the vector signal, and of words and tags each."""
     weighs_evidence: bool = False
     """Whether the signals shall also say how far they can be trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """In place of what could not be had."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What is needed before the signals are asked; None stands for what the question does not need."""
+
+    vector: Vector | Missing | None
+    tags: KnownTags | Missing | None
+    background: Background | Missing | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +108,10 @@ class Answers:
     """Neighbours of the best that no other signal found; asked for last."""
     slowed_by: tuple[str, ...] = ()
     """What the store did without."""
+    memories: int | None = None
+    """How many there are in all; None if they were not counted."""
+    outdated: bool = False
+    """Whether something has changed since the search was prepared."""
 
     @property
     def evidence(self) -> Evidence | None:
@@ -123,149 +141,133 @@ class Answers:
         return ((VECTOR, self.vector), (KEYWORD, self.keyword), (TAG, self.tag))
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """In place of what could not be had."""
+async def ask(question: Question, prepared: Prepared, reads: SearchReads, pace: Pace) -> Answers:
+    """What every wanted signal says."""
+    counting = pace.begin(_counted(question, reads))  # once, for whoever needs it
+    checking = pace.begin(_still_holds(question, prepared.tags, reads))
+    by_meaning = pace.begin(_by_meaning(question, prepared.vector, reads))
+    by_words = pace.begin(_by_words(question, reads, pace))
+    by_tags = pace.begin(_by_tags(question, prepared.tags, reads, counting))
+    memories, tags_hold = await counting, await checking
+    matches, rarities = await by_words
+    return Answers(
+        vector=_with_prominence(question, await by_meaning, prepared, memories),
+        keyword=_with_evidence(question, matches, rarities, memories),
+        tag=await by_tags,
+        memories=memories,
+        outdated=not (tags_hold and _is_of(prepared.background, memories)),
+    )
 
-    reason: str
+
+async def neighbours(content_hashes: Sequence[str], limit: int, where: MemoryFilter, reads: SearchReads) -> Signal:
+    """The memories next to these in their sessions."""
+    return await _asked(reads.adjacent(content_hashes, limit, where), "neighbours_unavailable")
 
 
-class Signals:
-    def __init__(self, storage: MemoryStorage, embedder: Embedder, tags: TagCache) -> None:
-        self._storage = storage
-        self._query_vectors = QueryVectors(embedder)
-        self._tags = tags
-        self._background = VectorBackground(storage, tags.namespace)
+async def _counted(question: Question, reads: SearchReads) -> int | None:
+    if not (TAG in question.wanted or question.weighs_evidence):
+        return None
+    counted = await _answered(reads.count_all_memories(question.where.namespace), "corpus_size_unavailable")
+    return None if isinstance(counted, Missing) else counted
 
-    async def ask(self, question: Question) -> Answers:
-        counts = TAG in question.wanted or question.weighs_evidence
-        slowed_by = self._storage.degraded  # it may be over before all have answered
-        corpus_size = asyncio.ensure_future(self._corpus_size(counts))  # counted once, for whoever needs it
-        vector, keyword, tag, _ = await asyncio.gather(
-            self._by_meaning(question, corpus_size),
-            self._by_words(question, corpus_size),
-            self._by_tags(question, corpus_size),
-            corpus_size,
-        )
-        return Answers(vector, keyword, tag, slowed_by=slowed_by or self._storage.degraded)
 
-    async def _by_meaning(self, question: Question, corpus_size: asyncio.Future[int | None]) -> VectorSignal:
-        if VECTOR not in question.wanted:
-            return VectorSignal()
-        try:
-            async with asyncio.timeout(EMBED_TIMEOUT_SECONDS):
-                query_vector = await self._query_vectors.vector(question.query)
-        except (Unavailable, TimeoutError) as error:
-            return VectorSignal(degraded=(_note("embedder_unavailable", error),), failed=True)
-        try:
-            answer = await _asked(
-                self._storage.retrieve(query_vector, question.vector_limit, question.where), "vector_search_unavailable"
-            )
-        except InvalidVector as error:  # not what this store was made with
-            self._query_vectors.forget(question.query)
-            return VectorSignal(degraded=(_note("embedder_unavailable", error),), failed=True)
-        found, degraded = answer.candidates, answer.degraded
-        try:
-            prominence = await self._prominence(question, query_vector, found, await corpus_size)
-        except Unavailable as error:  # what was found stays
-            prominence, degraded = None, (*degraded, _note("evidence_unavailable", error))
-        least = question.min_similarity
-        if least is not None:
-            columns = Candidates.of(found)
-            found = columns.take(np.flatnonzero(columns.raw_scores >= least))
-        return VectorSignal(found, degraded, answer.failed, prominence)
+async def _by_meaning(question: Question, vector: Vector | Missing | None, reads: SearchReads) -> Signal:
+    if vector is None:
+        return Signal()
+    if isinstance(vector, Missing):
+        return Signal(degraded=(vector.reason,), failed=True)
+    try:
+        return await _asked(reads.retrieve(vector, question.vector_limit, question.where), "vector_search_unavailable")
+    except InvalidVector as error:  # not what this store was made with
+        return Signal(degraded=(note("embedder_unavailable", error),), failed=True)
 
-    async def _prominence(
-        self, question: Question, query_vector: Vector, found: Sequence[Candidate], corpus_size: int | None
-    ) -> float | None:
-        if not (question.weighs_evidence and found and corpus_size):
-            return None
-        return await self._background.prominence(query_vector, found[0].raw_score, corpus_size)
 
-    async def _by_words(self, question: Question, corpus_size: asyncio.Future[int | None]) -> KeywordSignal:
-        terms = query_terms(question.query)
-        if KEYWORD not in question.wanted:
-            return KeywordSignal()
-        weighs = question.weighs_evidence
-        matches, rarities = await asyncio.gather(
-            _answered(
-                self._storage.search_by_text(terms, question.lexical_limit, question.where),
-                "keyword_search_unavailable",
-            ),
-            _answered(self._storage.word_rarities(terms.all_words if weighs else []), "evidence_unavailable"),
-        )
-        if isinstance(matches, Missing):
-            return KeywordSignal(degraded=(matches.reason,), failed=True)
-        if isinstance(rarities, Missing):  # what was found stays
-            return KeywordSignal(matches.candidates, (rarities.reason,))
-        memories = await corpus_size
-        evidence = None
-        if weighs and memories:
-            evidence = word_evidence(terms.all_words, matches.best_has, rarities, memories)
-        return KeywordSignal(matches.candidates, evidence=evidence)
+def _with_prominence(question: Question, answer: Signal, prepared: Prepared, memories: int | None) -> VectorSignal:
+    found, degraded, background = answer.candidates, answer.degraded, prepared.background
+    prominence = None
+    if isinstance(background, Missing):  # what was found stays
+        degraded = (*degraded, background.reason)
+    elif background and isinstance(prepared.vector, np.ndarray) and found and memories:
+        prominence = background.prominence(prepared.vector, found[0].raw_score, memories)
+    least = question.min_similarity
+    if least is not None:
+        columns = Candidates.of(found)
+        found = columns.take(np.flatnonzero(columns.raw_scores >= least))
+    return VectorSignal(found, degraded, answer.failed, prominence)
 
-    async def _by_tags(self, question: Question, corpus_size: asyncio.Future[int | None]) -> TagSignal:
-        if TAG not in question.wanted:
-            return TagSignal()
-        remembered = self._tags.remembered()
-        if remembered:  # asked for together with whether it still holds, which it mostly does
-            signal, holds = await asyncio.gather(
-                self._tagged(question, remembered, corpus_size), self._still_holds(remembered)
-            )
-            if holds:
-                return signal
-        return await self._tagged(question, await self._known_tags(), corpus_size)
 
-    async def _tagged(
-        self, question: Question, known: KnownTags | None, corpus_size: asyncio.Future[int | None]
-    ) -> TagSignal:
-        memories = (known.memories if known else await corpus_size) or UNKNOWN_CORPUS_SIZE
-        counts = {tag: known.memories_per_tag.get(tag, 0) if known else 0 for tag in _wanted_tags(question, known)}
-        if question.extract_tags:
-            counts = dividing_tags(counts, memories)
-        answer = Signal()
-        if counts:
-            search = self._storage.search_by_tag(tag_weights(counts, memories), question.lexical_limit, question.where)
-            answer = await _asked(search, "tag_search_unavailable")
-        counted = await corpus_size
-        degraded = (() if known else ("tag_list_unavailable",)) + (
-            () if counted is not None else ("corpus_size_unavailable",)
-        )
-        return TagSignal(
-            as_rare_as_they_are_few(answer.candidates, memories),
-            degraded + answer.degraded,
-            answer.failed,
-            tuple(counts),
-            counted or UNKNOWN_CORPUS_SIZE,
-        )
+async def _by_words(
+    question: Question, reads: SearchReads, pace: Pace
+) -> tuple[TextMatches | Missing, dict[str, float] | Missing]:
+    """With how rare the words are."""
+    if KEYWORD not in question.wanted:
+        return TextMatches(), {}
+    terms = query_terms(question.query)
+    searching = pace.begin(
+        _answered(reads.search_by_text(terms, question.lexical_limit, question.where), "keyword_search_unavailable")
+    )
+    asked = terms.all_words if question.weighs_evidence else []
+    rarities = await _answered(reads.word_rarities(asked), "evidence_unavailable")
+    return await searching, rarities
 
-    async def _still_holds(self, remembered: KnownTags) -> bool:
-        try:
-            async with asyncio.timeout(TAG_LIST_TIMEOUT_SECONDS):
-                return await self._tags.is_current(remembered)
-        except (Unavailable, TimeoutError):  # told when the list is asked for again
-            return False
 
-    async def _known_tags(self) -> KnownTags | None:
-        try:
-            async with asyncio.timeout(TAG_LIST_TIMEOUT_SECONDS):
-                return await self._tags.tags()
-        except (Unavailable, TimeoutError) as error:
-            _note("tag_list_unavailable", error)
-            return None
+def _with_evidence(
+    question: Question,
+    matches: TextMatches | Missing,
+    rarities: dict[str, float] | Missing,
+    memories: int | None,
+) -> KeywordSignal:
+    if isinstance(matches, Missing):
+        return KeywordSignal(degraded=(matches.reason,), failed=True)
+    if isinstance(rarities, Missing):  # what was found stays
+        return KeywordSignal(matches.candidates, (rarities.reason,))
+    evidence = None
+    if KEYWORD in question.wanted and question.weighs_evidence and memories:
+        asked = query_terms(question.query).all_words
+        evidence = word_evidence(asked, matches.best_has, rarities, memories)
+    return KeywordSignal(matches.candidates, evidence=evidence)
 
-    async def neighbours(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Signal:
-        """The memories next to these in their sessions."""
-        return await _asked(self._storage.adjacent(content_hashes, limit, where), "neighbours_unavailable")
 
-    async def _corpus_size(self, counts: bool) -> int | None:
-        if not counts:
-            return None
-        try:
-            return await self._storage.count_all_memories(self._tags.namespace)
-        except Unavailable as error:
-            _note("corpus_size_unavailable", error)
-            return None
+async def _by_tags(
+    question: Question, known: KnownTags | Missing | None, reads: SearchReads, counting: Awaitable[int | None]
+) -> TagSignal:
+    if known is None:
+        return TagSignal()
+    degraded: tuple[str, ...] = ()
+    per_tag: Mapping[str, int] = {}
+    if isinstance(known, Missing):
+        degraded, memories = (known.reason,), await counting
+    else:
+        per_tag, memories = known.memories_per_tag, known.memories
+    memories = memories or UNKNOWN_CORPUS_SIZE
+    counts = {tag: per_tag.get(tag, 0) for tag in _wanted_tags(question, known)}
+    if question.extract_tags:
+        counts = dividing_tags(counts, memories)
+    answer = Signal()
+    if counts:
+        search = reads.search_by_tag(tag_weights(counts, memories), question.lexical_limit, question.where)
+        answer = await _asked(search, "tag_search_unavailable")
+    counted = await counting
+    if counted is None:
+        degraded = (*degraded, "corpus_size_unavailable")
+    return TagSignal(
+        as_rare_as_they_are_few(answer.candidates, memories),
+        degraded + answer.degraded,
+        answer.failed,
+        tuple(counts),
+        counted or UNKNOWN_CORPUS_SIZE,
+    )
+
+
+async def _still_holds(question: Question, tags: KnownTags | Missing | None, reads: SearchReads) -> bool:
+    if not isinstance(tags, KnownTags):
+        return True
+    version = await _answered(reads.tags_version(question.where.namespace), "tag_list_unavailable")
+    return version == tags.version
+
+
+def _is_of(background: Background | Missing | None, memories: int | None) -> bool:
+    return not isinstance(background, Background) or memories is None or background.is_of(memories)
 
 
 async def _asked(search: Coroutine[Any, Any, Sequence[Candidate]], reason: str) -> Signal:
@@ -277,16 +279,17 @@ async def _answered(asked: Coroutine[Any, Any, T], reason: str) -> T | Missing:
     try:
         return await asked
     except Unavailable as error:
-        return Missing(_note(reason, error))
+        return Missing(note(reason, error))
 
 
-def _wanted_tags(question: Question, known: KnownTags | None) -> tuple[str, ...]:
+def _wanted_tags(question: Question, known: KnownTags | Missing) -> tuple[str, ...]:
     """The tags to look for: the caller's, else those the query names, else (no list to be had) its words."""
     if not question.extract_tags:
         return question.where.tags
-    return tuple(extract_query_keywords(question.query, known.vocabulary if known else None))
+    vocabulary = known.vocabulary if isinstance(known, KnownTags) else None
+    return tuple(extract_query_keywords(question.query, vocabulary))
 
 
-def _note(reason: str, error: Exception) -> str:
+def note(reason: str, error: Exception) -> str:
     logger.warning("Search goes on without a part: %s (%s)", reason, error)
     return reason

@@ -36,11 +36,8 @@ class TagCache:
         self._writes = 0
 
     def remembered(self) -> KnownTags | None:
-        """What was known last; whether it still holds, `is_current` finds out."""
+        """What was known last; whether its version is still that of the store is for the search to see."""
         return self._known if self._seconds() < self._expires else None
-
-    async def is_current(self, known: KnownTags) -> bool:
-        return await self._storage.tags_version(self.namespace) == known.version
 
     async def tags(self) -> KnownTags:
         version = await self._storage.tags_version(self.namespace)

@@ -1,6 +1,7 @@
 """What similarity to expect by chance: a query against a sample of the stored vectors."""
 
 import asyncio
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +17,26 @@ SAMPLED_VECTORS = 1000
 UNNOTICED_SHARE = 0.01
 
 
+@dataclass(frozen=True, slots=True)
+class Background:
+    sample: VectorSample
+    drawn_from: int
+    """So many memories were there."""
+
+    def is_of(self, corpus_size: int) -> bool:
+        return abs(corpus_size - self.drawn_from) <= UNNOTICED_SHARE * self.drawn_from
+
+    def prominence(self, query_vector: Vector, best: float, corpus_size: int) -> float:
+        """How far the best similarity stands out among all vectors of the corpus."""
+        if self.sample.memories == 0:
+            return 1.0
+        # Row by row, each too short for BLAS to take threads: a product with the whole matrix takes all cores, and
+        # searches that come together then wait for each other.
+        similarities = np.vecdot(self.sample.vectors, query_vector)
+        vectors = round(corpus_size * len(self.sample.vectors) / self.sample.memories)
+        return vector_prominence(best, float(similarities.mean()), float(similarities.std()), vectors)
+
+
 class VectorBackground:
     """Keeps the sample until the number of memories has changed by more than a hundredth, so that a search does not pay
     for each write; whoever comes while it is read waits for it and does not read it once more."""
@@ -23,24 +44,18 @@ class VectorBackground:
     def __init__(self, storage: MemoryStorage, namespace: str) -> None:
         self._storage = storage
         self._namespace = namespace
-        self._sample: VectorSample | None = None
-        self._drawn_from = -1
+        self._current: Background | None = None
         self._drawing = asyncio.Lock()
 
-    async def prominence(self, query_vector: Vector, best: float, corpus_size: int) -> float:
-        """How far the best similarity stands out among all vectors of the corpus."""
-        sample = await self._current(corpus_size)
-        if sample.memories == 0:
-            return 1.0
-        # Row by row, each too short for BLAS to take threads: a product with the whole matrix takes all cores, and
-        # searches that come together then wait for each other.
-        similarities = np.vecdot(sample.vectors, query_vector)
-        vectors = round(corpus_size * len(sample.vectors) / sample.memories)
-        return vector_prominence(best, float(similarities.mean()), float(similarities.std()), vectors)
-
-    async def _current(self, corpus_size: int) -> VectorSample:
+    async def current(self, corpus_size: int | None) -> Background:
+        """Of about so many memories, or as it was drawn last if their number is not known."""
+        known = self._current
+        if known and (corpus_size is None or known.is_of(corpus_size)):
+            return known
         async with self._drawing:
-            if self._sample is None or abs(corpus_size - self._drawn_from) > UNNOTICED_SHARE * self._drawn_from:
-                self._sample = await self._storage.sample_vectors(self._namespace, SAMPLED_VECTORS)
-                self._drawn_from = corpus_size
-            return self._sample
+            known = self._current
+            if known is None or not (corpus_size is None or known.is_of(corpus_size)):
+                sample = await self._storage.sample_vectors(self._namespace, SAMPLED_VECTORS)
+                known = Background(sample, sample.memories if corpus_size is None else corpus_size)
+                self._current = known
+            return known

@@ -1,7 +1,7 @@
 """The storage port. Its docstrings are promises; tests/contract holds every backend to them."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from ..models import (
     Candidate,
@@ -25,6 +25,9 @@ from ..models import (
     VectorSample,
 )
 from ..timestamps import MICROSECONDS_PER_DAY
+from .pace import Pace
+
+T = TypeVar("T")
 
 TextAnalyzer: TypeAlias = Callable[[str, Sequence[str]], IndexedText]
 """Cuts content and tags into the words of the keyword signal; given to a store when it is opened, the same for all."""
@@ -33,26 +36,8 @@ KEYS_KEPT_MICROSECONDS = MICROSECONDS_PER_DAY
 """How long a key of a request is remembered: longer than any client goes on trying."""
 
 
-class MemoryStorage(Protocol):
-    """A place for memories, their tags and their vectors.
-
-    A memory's parts change together or not at all. A write that has returned is on disk. Failures of the engine
-    surface as errors of `errors.py`, never as empty answers.
-    """
-
-    async def store(self, item: EmbeddedMemory) -> StoreOutcome:
-        """Keep a memory. If its namespace has the same content_hash already, unite tags (old ones first), merge
-        metadata (new values win), take a new memory_type if one is given, fill source, session and sequence if they
-        were empty, and keep content, created_at and vectors.
-
-        Raises InvalidVector before anything is written if a vector is unfit.
-        """
-        ...
-
-    async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
-        """Store all of them or, if one is refused, none; outcomes come in the order given. In one transaction where the
-        engine has them; where it has none and fails half-way, BatchIncomplete says which ones are stored."""
-        ...
+class SearchReads(Protocol):
+    """What a search asks of a store."""
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         """The memories nearest to a vector by cosine similarity, best first, at most `limit`.
@@ -81,6 +66,43 @@ class MemoryStorage(Protocol):
         order of session and sequence, as far as they pass the filter, at most `limit`. Their raw score is 0."""
         ...
 
+    async def tags_version(self, namespace: str) -> int:
+        """A number that is another one whenever a tag has come or gone, whoever did it; cheap to ask."""
+        ...
+
+    async def count_all_memories(self, namespace: str) -> int: ...
+
+    async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
+        """In the order asked; unknown ids are left out."""
+        ...
+
+
+class MemoryStorage(SearchReads, Protocol):
+    """A place for memories, their tags and their vectors.
+
+    A memory's parts change together or not at all. A write that has returned is on disk. Failures of the engine
+    surface as errors of `errors.py`, never as empty answers.
+    """
+
+    async def store(self, item: EmbeddedMemory) -> StoreOutcome:
+        """Keep a memory. If its namespace has the same content_hash already, unite tags (old ones first), merge
+        metadata (new values win), take a new memory_type if one is given, fill source, session and sequence if they
+        were empty, and keep content, created_at and vectors.
+
+        Raises InvalidVector before anything is written if a vector is unfit.
+        """
+        ...
+
+    async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
+        """Store all of them or, if one is refused, none; outcomes come in the order given. In one transaction where the
+        engine has them; where it has none and fails half-way, BatchIncomplete says which ones are stored."""
+        ...
+
+    async def search(self, work: Callable[[SearchReads, Pace], Coroutine[Any, Any, T]]) -> T:
+        """Do a search. Where its reads wait for nothing, one thread does all of it on one snapshot of the store: so
+        `work` awaits nothing but what it asks of its two arguments, and may be begun once more if it fails."""
+        ...
+
     async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
         """Vectors of memories drawn evenly from the namespace, at most `limit`; the same ones until memories change.
         All of them if there are no more than that."""
@@ -90,17 +112,7 @@ class MemoryStorage(Protocol):
         """Every tag that a memory of the namespace carries, most used first, each once whatever its case."""
         ...
 
-    async def tags_version(self, namespace: str) -> int:
-        """A number that is another one whenever a tag has come or gone, whoever did it; cheap to ask."""
-        ...
-
-    async def count_all_memories(self, namespace: str) -> int: ...
-
     async def get(self, namespace: str, content_hash: str) -> Memory | None: ...
-
-    async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
-        """In the order asked; unknown ids are left out."""
-        ...
 
     async def get_embedded(self, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
         """Memories with their vectors, in the order asked; unknown ids are left out."""

@@ -1,6 +1,7 @@
 """`QdrantStorage`: the storage port on one collection."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
 
 from ...errors import InvalidVector, StoreRefused
 from ...models import (
@@ -23,7 +24,8 @@ from ...models import (
     Vector,
     VectorSample,
 )
-from ..base import TextAnalyzer
+from ..base import SearchReads, TextAnalyzer
+from ..pace import OnLoop, Pace
 from ..vector_check import checked_vector
 from . import learning, reads
 from .collection import Pinned, open_collection, pinned_embedding
@@ -36,6 +38,8 @@ from .statistics import CorpusSizes, TextStatistics
 from .tag_search import tagged
 from .text_search import matching, word_rarities
 from .writes import Writer
+
+T = TypeVar("T")
 
 # As long as a server that is stopped gives its requests to finish.
 CLOSING_SECONDS = 10.0
@@ -89,6 +93,9 @@ class QdrantStorage:
                 return await self._writer.store(checked)
             finally:
                 self._statistics.note_writes(len(items))
+
+    async def search(self, work: Callable[[SearchReads, Pace], Coroutine[Any, Any, T]]) -> T:
+        return await OnLoop().run(lambda pace: work(self, pace))
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
         vector = checked_vector(query_vector, self._pinned.dimension)

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
@@ -39,20 +39,24 @@ from ...models import (
     Vector,
     VectorSample,
 )
-from ..base import TextAnalyzer
+from ..base import SearchReads, TextAnalyzer
+from ..pace import AtOnce, OnLoop, Pace, finished
 from ..vector_check import checked_vector
-from . import erasure, indexed_reads, reads, requests, tunings, writes
-from .brief import BriefReads, Work
+from . import erasure, reads, requests, tunings, writes
 from .connection import connect, create_private_file, make_private, require_safe_sqlite, translated_errors
 from .filesystems import require_local
 from .rows import find_memory
 from .schema import MIGRATIONS, is_current, pin_embedding, pinned_embedding, prepare, require_ours, schema_version
-from .search_index import IndexOptions, IndexView, LiveIndex, SearchIndex, index_file, searching
+from .search_index import IndexOptions, LiveIndex, SearchIndex, index_file
+from .snapshot_reads import SnapshotReads
 from .threads import ConnectionThreads, writer_turns
 
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
+
+SEARCHES_AT_ONCE = 2
+"""Most of a search by the index holds Python's lock: more threads would only hand it to and fro."""
 
 ERASING_PAUSE_SECONDS = 5.0
 """While a reader keeps an erasure from being finished, writes try it no more often than this."""
@@ -68,7 +72,7 @@ class SqliteVecStorage:
         self._model_id = model_id
         self._analyze = analyze
         self._index = index
-        self._brief = BriefReads(threads, index) if index else None
+        self._searching = asyncio.Semaphore(SEARCHES_AT_ONCE)
         self._try_erasing_after = 0.0
 
     @classmethod
@@ -110,43 +114,29 @@ class SqliteVecStorage:
 
         return await self._write(store_all)
 
-    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        def search(connection: apsw.Connection, view: IndexView | None) -> Sequence[Candidate]:
-            if view is None:
-                query = checked_vector(query_vector, self._require_unchanged(connection))
-                return reads.nearest(connection, query, limit, where)
-            return indexed_reads.nearest(connection, view, checked_vector(query_vector, view.dimension), limit, where)
+    async def search(self, work: Callable[[SearchReads, Pace], Coroutine[Any, Any, T]]) -> T:
+        if self._index is not None and self._index.is_ready:
+            try:
+                async with self._searching:
+                    return await self._read(lambda reads: work(reads, AtOnce()))
+            except StorageUnavailable as error:
+                logger.warning("Each part of the search is asked by itself: %s", error.message)
+        return await OnLoop().run(lambda pace: work(self, pace))
 
-        return await self._search(search)
+    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
+        return await self._read(lambda reads: reads.retrieve(query_vector, limit, where))
 
     async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        def search(connection: apsw.Connection, view: IndexView | None) -> Sequence[Candidate]:
-            if view is None:
-                return reads.tagged(connection, weights, limit, where)
-            return searching.tagged(view, weights, limit, where)
-
-        return await self._search(search)
+        return await self._read(lambda reads: reads.search_by_tag(weights, limit, where))
 
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
-        def search(connection: apsw.Connection, view: IndexView | None) -> TextMatches:
-            if view is None:
-                found = reads.matching(connection, terms, limit, where)
-            else:
-                found = indexed_reads.matching(connection, view, terms, limit, where)
-            return TextMatches(found, reads.words_of_best(connection, found, terms, where.namespace))
-
-        return await self._search(search)
+        return await self._read(lambda reads: reads.search_by_text(terms, limit, where))
 
     async def word_rarities(self, words: Sequence[str]) -> dict[str, float]:
-        def ask(connection: apsw.Connection, view: IndexView | None) -> dict[str, float]:
-            if view is None:
-                return reads.word_rarities(connection, words)
-            return searching.word_rarities(view, words)
-
-        return await self._search(ask)
+        return await self._read(lambda reads: reads.word_rarities(words))
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        return await self._threads.read(lambda connection: reads.adjacent(connection, content_hashes, limit, where))
+        return await self._read(lambda reads: reads.adjacent(content_hashes, limit, where))
 
     async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
         return await self._threads.read(lambda connection: reads.sample_vectors(connection, namespace, limit))
@@ -154,21 +144,18 @@ class SqliteVecStorage:
     async def get_all_tags(self, namespace: str) -> list[TagCount]:
         return await self._threads.read(lambda connection: reads.all_tags(connection, namespace))
 
-    async def tags_version(self, namespace: str) -> int:  # noqa: ARG002 - one number serves all namespaces
-        return await self._search(lambda connection, _: reads.tags_version(connection))
+    async def tags_version(self, namespace: str) -> int:
+        return await self._read(lambda reads: reads.tags_version(namespace))
 
     async def count_all_memories(self, namespace: str) -> int:
-        def count(connection: apsw.Connection, view: IndexView | None) -> int:
-            return reads.count_memories(connection, namespace) if view is None else view.count(namespace)
-
-        return await self._search(count)
+        return await self._read(lambda reads: reads.count_all_memories(namespace))
 
     async def get(self, namespace: str, content_hash: str) -> Memory | None:
         found = await self._threads.read(lambda connection: find_memory(connection, namespace, content_hash))
         return found[1] if found else None
 
     async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
-        return await self._search(lambda connection, _: reads.many_memories(connection, namespace, content_hashes))
+        return await self._read(lambda reads: reads.get_many(namespace, content_hashes))
 
     async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
         return await self._threads.read(lambda connection: reads.page_of_memories(connection, where, offset, limit))
@@ -259,11 +246,15 @@ class SqliteVecStorage:
         finally:
             await self._threads.close()
 
-    async def _search(self, work: Work[T]) -> T:
-        """With the index if it is ready: then it takes so little that it is done together with what else is asked."""
-        if self._brief is not None and self._index is not None and self._index.is_ready:
-            return await self._brief.read(work)
-        return await self._threads.read(lambda connection: work(connection, None))
+    async def _read(self, work: Callable[[SnapshotReads], Coroutine[Any, Any, T]]) -> T:
+        """On a snapshot of its own, with the index if it is ready."""
+
+        def read(connection: apsw.Connection) -> T:
+            ready = self._index is not None and self._index.is_ready
+            view = self._index.view_for(connection) if self._index is not None and ready else None
+            return finished(work(SnapshotReads(connection, view, self._require_unchanged)))
+
+        return await self._threads.read(read)
 
     async def _write(self, work: Callable[[apsw.Connection], T]) -> T:
         def checked(connection: apsw.Connection) -> tuple[T, bool]:

@@ -1,0 +1,63 @@
+"""A search by an index: one thread, one snapshot, and nothing that was prepared for another state of the store."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.fakes import WordEmbedder
+from tests.indexed_store import open_indexed
+
+from mcp_memory_service.models import MemoryDraft
+from mcp_memory_service.services import MemoryService
+from mcp_memory_service.storage.base import SearchReads
+from mcp_memory_service.storage.pace import Pace
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.sqlite_vec.writes import delete_memory
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> SqliteVecStorage:
+    opened = await open_indexed(tmp_path / "store.db", WordEmbedder.model_id, WordEmbedder.dimension)
+    await MemoryService(opened, WordEmbedder()).store_batch(
+        [MemoryDraft(f"note {number} about rathole", tags=("rathole",)) for number in range(30)]
+    )
+    return opened
+
+
+async def test_a_search_sees_one_state_of_the_store(store: SqliteVecStorage):
+    counted: list[int] = []
+
+    async def count_twice(reads: SearchReads, _pace: Pace) -> None:
+        counted.append(await reads.count_all_memories("default"))
+        delete_memory(store._threads._writer.connection, "default", hashes[0])
+        counted.append(await reads.count_all_memories("default"))
+        counted.append(len(await reads.get_many("default", hashes)))
+
+    hashes = [memory.content_hash for memory in (await MemoryService(store, WordEmbedder()).list_memories()).memories]
+    await store.search(count_twice)
+    assert counted == [30, 30, len(hashes)]
+    assert await store.count_all_memories("default") == 29
+
+
+async def test_a_tag_of_another_process_is_known_to_the_next_search(store: SqliteVecStorage):
+    one, other = MemoryService(store, WordEmbedder()), MemoryService(store, WordEmbedder())
+    assert (await one.retrieve_memories("a kestrel note")).keywords == ()
+    await other.store_memory(MemoryDraft("it hovers", tags=("kestrel",)))
+    found = await one.retrieve_memories("a kestrel note")
+    assert found.keywords == ("kestrel",)
+    assert found.results[0].memory.content == "it hovers"
+    assert found.degraded == ()
+
+
+async def test_a_search_that_fails_as_a_whole_is_asked_part_by_part(
+    store: SqliteVecStorage, monkeypatch: pytest.MonkeyPatch
+):
+    """One signal may be out of order; the others answer."""
+
+    def broken(*_: object) -> None:
+        raise apsw.IOError("The vectors cannot be read.")
+
+    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.indexed_reads.nearest", broken)
+    found = await MemoryService(store, WordEmbedder()).retrieve_memories("note 3 about rathole")
+    assert found.degraded == ("vector_search_unavailable",)
+    assert set(found.results[0].provenance) == {"keyword"}
