@@ -1,6 +1,7 @@
 """A SQLite store that answers every search from its index, however small it is: for the contract of all stores."""
 
 from pathlib import Path
+from threading import Lock
 
 import apsw
 
@@ -21,16 +22,18 @@ class EagerIndex:
     def __init__(self, store: Path) -> None:
         self._file = index_file(store)
         self._current = CurrentIndex(needs_care=lambda _: None)
+        self._making = Lock()  # one thread must not load the file that another builds from other rows
         self.answered = 0
 
     is_ready = True
 
     def view_for(self, connection: apsw.Connection) -> IndexView | None:
-        if not self._current.is_usable or not self._current.still_follows(connection):
-            self._make(connection)
-        view = self._current.view_for(connection)
-        self.answered += view is not None
-        return view
+        with self._making:
+            if not self._current.is_usable or not self._current.still_follows(connection):
+                self._make(connection)
+            view = self._current.view_for(connection)
+            self.answered += view is not None
+            return view
 
     def build_again(self) -> None:
         self._current.forget()

@@ -85,11 +85,12 @@ async def test_a_store_goes_on_while_many_search(embedder: LocalEmbedder, model:
     await asyncio.sleep(0)
     model.gate.release(ALL)
     await asyncio.gather(*before)
-    after: list[asyncio.Task[list[NDArray[np.float32]]]] = []
-    while not stored.done():
-        after += searches(embedder, range(60, 60 + MOST_TOGETHER))
-        await asyncio.sleep(0)
-        assert len(after) < 10**5
+    after = searches(embedder, range(60, 60 + MOST_TOGETHER))
+    async with asyncio.timeout(20):
+        while not stored.done():  # whenever a search is answered, another one asks
+            _, pending = await asyncio.wait([stored, *after], return_when=asyncio.FIRST_COMPLETED)
+            after = [search for search in after if search in pending]
+            after += searches(embedder, range(60, 60 + MOST_TOGETHER - len(after)))
     assert len(await stored) == 4
     await asyncio.gather(*after)
     assert max(len(batch) for batch in model.batches) == MOST_TOGETHER
