@@ -1,5 +1,7 @@
-"""A search by an index: one thread, one snapshot, and nothing that was prepared for another state of the store."""
+"""A search by one thread: one snapshot, and nothing that was prepared for another state of the store."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import apsw
@@ -7,24 +9,50 @@ import pytest
 from tests.fakes import WordEmbedder
 from tests.indexed_store import open_indexed
 
+from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import MemoryDraft
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.base import SearchReads
 from mcp_memory_service.storage.pace import Pace
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.sqlite_vec.search_index import IndexOptions
 from mcp_memory_service.storage.sqlite_vec.writes import delete_memory
 
 
-@pytest.fixture
-async def store(tmp_path: Path) -> SqliteVecStorage:
-    opened = await open_indexed(tmp_path / "store.db", WordEmbedder.model_id, WordEmbedder.dimension)
+async def filled(opened: SqliteVecStorage) -> SqliteVecStorage:
     await MemoryService(opened, WordEmbedder()).store_batch(
         [MemoryDraft(f"note {number} about rathole", tags=("rathole",)) for number in range(30)]
     )
     return opened
 
 
-async def test_a_search_sees_one_state_of_the_store(store: SqliteVecStorage):
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteVecStorage]:
+    opened = await filled(await open_indexed(tmp_path / "store.db", WordEmbedder.model_id, WordEmbedder.dimension))
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def small_store(tmp_path: Path) -> AsyncIterator[SqliteVecStorage]:
+    """Too small for its index, and known to be."""
+    opened = await SqliteVecStorage.open(
+        tmp_path / "small.db", WordEmbedder.model_id, WordEmbedder.dimension, indexed_text, index=IndexOptions()
+    )
+    await filled(opened)
+    async with asyncio.timeout(20):
+        while not (opened._index and opened._index.searches_are_brief):
+            await asyncio.sleep(0.01)
+    yield opened
+    await opened.close()
+
+
+async def test_a_search_sees_one_state_of_the_store(store: SqliteVecStorage, small_store: SqliteVecStorage):
+    await sees_one_state(store)
+    await sees_one_state(small_store)
+
+
+async def sees_one_state(store: SqliteVecStorage) -> None:
     counted: list[int] = []
 
     async def count_twice(reads: SearchReads, _pace: Pace) -> None:

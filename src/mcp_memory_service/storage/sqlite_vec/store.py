@@ -115,7 +115,7 @@ class SqliteVecStorage:
         return await self._write(store_all)
 
     async def search(self, work: Callable[[SearchReads, Pace], Coroutine[Any, Any, T]]) -> T:
-        if self._index is not None and self._index.is_ready:
+        if self._index is not None and self._index.searches_are_brief:
             try:
                 async with self._searching:
                     return await self._read(lambda reads: work(reads, AtOnce()))

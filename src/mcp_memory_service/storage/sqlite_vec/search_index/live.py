@@ -52,6 +52,11 @@ class SearchIndex(Protocol):
         """Whether the next search will most likely be answered from it."""
         ...
 
+    @property
+    def searches_are_brief(self) -> bool:
+        """Whether one thread can do all of a search in a few milliseconds: from the index, or from few rows."""
+        ...
+
     def view_for(self, connection: apsw.Connection) -> IndexView | None: ...
 
     def build_again(self) -> None:
@@ -74,6 +79,7 @@ class LiveIndex:
         self._due = asyncio.Event()
         self._due.set()
         self._must_build = False
+        self._store_is_small = False
         self.degraded: tuple[str, ...] = ()
         keep_memory_of_arrays()
         self._task = asyncio.create_task(self._keep_ready())
@@ -86,6 +92,10 @@ class LiveIndex:
     @property
     def is_ready(self) -> bool:
         return self._current.is_usable
+
+    @property
+    def searches_are_brief(self) -> bool:
+        return self.is_ready or self._store_is_small
 
     def view_for(self, connection: apsw.Connection) -> IndexView | None:
         return self._current.view_for(connection)
@@ -127,7 +137,8 @@ class LiveIndex:
         if current.contents is not None:
             await self._take_in(current.contents)
         if current.contents is None:
-            if await self._threads.read(self._is_small):
+            self._store_is_small = await self._threads.read(self._is_small)
+            if self._store_is_small:
                 self.degraded = ()
                 return
             self.degraded = (BUILDING,)
