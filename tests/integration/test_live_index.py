@@ -2,8 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +11,15 @@ import pytest
 from mcp_memory_service.errors import StorageUnavailable
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import EmbeddedMemory, Memory, MemoryFilter, MemoryPatch, content_hash
-from mcp_memory_service.storage.sqlite_vec import IndexOptions, SqliteVecStorage, StoreUpkeep
+from mcp_memory_service.storage.sqlite_vec import IndexOptions, SqliteVecStorage, StoreUpkeep, indexed_reads, reads
 from mcp_memory_service.storage.sqlite_vec.connection import connect
-from mcp_memory_service.storage.sqlite_vec.search_index import LiveIndex, index_file
+from mcp_memory_service.storage.sqlite_vec.search_index import LiveIndex, index_file, searching
 from mcp_memory_service.storage.sqlite_vec.search_index.building import build
 from mcp_memory_service.storage.sqlite_vec.search_index.contents import Contents
 from mcp_memory_service.storage.sqlite_vec.search_index.current import CurrentIndex
-from mcp_memory_service.storage.sqlite_vec.search_index.snapshot import Unusable, read_snapshot, write_snapshot
-from mcp_memory_service.storage.sqlite_vec.search_index.source import newest_position
+from mcp_memory_service.storage.sqlite_vec.search_index.snapshot import Unusable, read_snapshot
+from mcp_memory_service.storage.sqlite_vec.search_index.source import AllRows, Batch, newest_position
+from mcp_memory_service.storage.sqlite_vec.writes import delete_memory, patch_memory, store_memory
 
 DIMENSION = 64
 MODEL_ID = "random-64"
@@ -168,7 +168,7 @@ async def test_a_file_that_is_cut_off_or_of_another_format_is_not_used(path: Pat
     await (await indexed(path)).close()
     file = index_file(path)
     whole = file.read_bytes()
-    for contents in (b"", whole[:8], whole[: len(whole) // 2], whole.replace(b'"format": 1', b'"format": 9')):
+    for contents in (b"", whole[:8], whole[: len(whole) // 2], whole.replace(b'"format": 2', b'"format": 9')):
         file.write_bytes(contents)
         with pytest.raises(Unusable):
             read_snapshot(file)
@@ -242,38 +242,83 @@ async def test_a_store_that_is_closed_while_its_index_is_built_leaves_nothing_be
     assert not list(path.parent.glob(".*.part"))
 
 
-async def test_what_is_deleted_while_an_index_is_built_is_not_in_it_and_not_counted(path: Path, tmp_path: Path):
-    """The builder reads batch by batch while others write."""
-    store = await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text)
-    connection = connect(path, read_only=True)
-    before = newest_position(connection)
-    for number in range(10, 40):
-        await store.delete("default", item(number).memory.content_hash)
-    build(connection, index_file(path))
-    snapshot = read_snapshot(index_file(path))
-    late = replace(snapshot, header=replace(snapshot.header, position=before))  # as if they were deleted meanwhile
-    await store.delete("default", item(50).memory.content_hash)
+@pytest.fixture
+def changes_while_building(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """Has something done when 40 of the 60 memories were read."""
+
+    def do(change: Callable[[], object]) -> None:
+        all_batches = AllRows.batches
+
+        def batches(rows: AllRows, _size: int) -> Iterator[Batch]:
+            for number, batch in enumerate(all_batches(rows, 10)):
+                yield batch
+                if number == 3:
+                    change()
+
+        monkeypatch.setattr(AllRows, "batches", batches)
+
+    return do
+
+
+async def test_what_changes_while_an_index_is_built_is_read_again_and_nothing_else(
+    path: Path, changes_while_building: Callable[[Callable[[], object]], None]
+):
+    reader, writer = connect(path, read_only=True), connect(path, read_only=False)
+
+    def change() -> None:
+        for number in (5, 6, 50):
+            assert delete_memory(writer, "default", item(number).memory.content_hash)
+        tagged = MemoryPatch(tags=("late",))
+        for number in (7, 51):
+            assert patch_memory(writer, "default", item(number).memory.content_hash, tagged, 1, indexed_text)
+        for number in (60, 61):
+            store_memory(writer, item(number).memory, item(number).vectors, indexed_text)
+
+    changes_while_building(change)
+    build(reader, index_file(path))
+    contents = Contents(read_snapshot(index_file(path)))
+    assert len(contents.changed_since) == 3  # 5, 6 and 7
+    assert contents.position == newest_position(reader)
     current = CurrentIndex(lambda _: None)
-    assert not current.take_in_some(connection, Contents(late))
-    view = current.view_for(connection)
+    while current.take_in_some(reader, contents):
+        pass
+    view = current.view_for(reader)
     assert view is not None
-    assert view.count("default") == LARGE - 31
-    connection.close()
+    assert view.count("default") == reads.count_memories(reader, "default") == LARGE - 3 + 2
+    late = {hit.content_hash for hit in searching.tagged(view, {"late": 1.0}, 10, EVERYTHING)}
+    assert late == {item(7).memory.content_hash, item(51).memory.content_hash}
+    terms = query_terms("note")
+    assert list(indexed_reads.matching(reader, view, terms, 100, EVERYTHING)) == list(
+        reads.matching(reader, terms, 100, EVERYTHING)
+    )
+    reader.close()
+    writer.close()
+
+
+async def test_an_index_of_a_store_that_was_restored_while_it_was_built_is_given_up(
+    path: Path, tmp_path: Path, changes_while_building: Callable[[Callable[[], object]], None]
+):
+    upkeep = StoreUpkeep(path, indexed_text, _silent)
+    backup, _ = await asyncio.to_thread(upkeep.back_up, tmp_path / "one.backup")
+    store = await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text)
+    await store.delete("default", item(3).memory.content_hash)
     await store.close()
+    changes_while_building(lambda: upkeep.restore(backup))
+    connection = connect(path, read_only=True)
+    with pytest.raises(StorageUnavailable, match="restored"):
+        build(connection, index_file(path))
+    assert not index_file(path).exists()
+    connection.close()
 
 
 async def test_an_index_that_holds_what_a_restore_took_back_is_not_used(path: Path, tmp_path: Path):
     upkeep = StoreUpkeep(path, indexed_text, _silent)
     backup, _ = await asyncio.to_thread(upkeep.back_up, tmp_path / "one.backup")
-    connection = connect(path, read_only=True)
-    before = newest_position(connection)
     store = await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text)
     await store.delete("default", item(3).memory.content_hash)
     await store.close()
+    connection = connect(path, read_only=True)
     build(connection, index_file(path))
-    snapshot = read_snapshot(index_file(path))
-    begun_earlier = replace(snapshot.header, position=before)
-    write_snapshot(index_file(path), begun_earlier, snapshot.columns)
     connection.close()
     await asyncio.to_thread(upkeep.restore, backup)
     store = await indexed(path)

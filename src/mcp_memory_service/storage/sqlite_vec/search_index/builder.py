@@ -19,7 +19,7 @@ from ..connection import connect, give_to_owner_of
 from ..erasure import purges
 from .building import build
 from .snapshot import Unusable, index_file, read_snapshot
-from .source import is_of_this_store
+from .source import follows
 
 try:
     import fcntl
@@ -53,7 +53,7 @@ def _is_there(connection: apsw.Connection, target: Path, least_sequence: int) ->
         header = read_snapshot(target).header
     except Unusable:
         return False
-    return header.position.sequence >= least_sequence and is_of_this_store(connection, header)
+    return header.position.sequence >= least_sequence and follows(connection, header.position)
 
 
 @contextmanager

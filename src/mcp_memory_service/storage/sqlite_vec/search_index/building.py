@@ -18,7 +18,7 @@ from .codes import Quantizer
 from .columns import Documents, NameCodes, Windows, encoded_documents, encoded_windows
 from .postings import NAME, TAG, WORD, term_keys
 from .snapshot import Column, Header, write_snapshot
-from .source import Batch, DocumentRow, Tokens, as_matrix, batches, newest_position, tokens_like
+from .source import AllRows, Batch, DocumentRow, Tokens, as_matrix, tokens_like
 from .view import tag_term
 
 BATCH = 4_000
@@ -26,19 +26,18 @@ SAMPLED_VECTORS = 20_000
 
 
 def build(connection: apsw.Connection, target: Path) -> None:
-    """Read all rows and put the index of them in the place of an older one. Not on one snapshot: SQLite could not empty
-    its log meanwhile. What changes while it reads is in the log of changes, and taken in by who loads the index."""
+    """Read all rows and put the index of them in the place of an older one. It names what has changed after it was
+    read; that is read again by who loads the index."""
     model_id, _ = pinned_embedding(connection)
-    position = newest_position(connection)
+    rows = AllRows(connection)
     made = _Columns(Quantizer.fitted(_sample(connection)), tokens_like(connection))
-    for batch in batches(connection, BATCH):
+    for batch in rows.batches(BATCH):
         made.add(batch)
-    columns = made.columns()
+    columns = made.columns() | {"changed_since": np.array(sorted(rows.changed_since), np.int64)}
     write_snapshot(
         target,
         Header(
-            position=position,
-            latest=newest_position(connection),
+            position=rows.position,
             model_id=model_id or "",
             salt=made.terms.salt.hex(),
             tokens=made.tokens,

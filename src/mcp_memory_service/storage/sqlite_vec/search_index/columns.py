@@ -1,6 +1,6 @@
 """Memories and their vectors as columns."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -75,9 +75,11 @@ class Windows:
 
 
 class GrowingColumns:
-    """Rows are added in one thread, while others read those that were there before."""
+    """Rows are added in one thread, while others read those that were there before. `upright` names the columns of
+    several numbers that are read number by number for all rows: each number has its rows side by side."""
 
-    def __init__(self) -> None:
+    def __init__(self, upright: Collection[str] = ()) -> None:
+        self._upright = upright
         self._columns: dict[str, NDArray[Any]] = {}
         self._used = 0
 
@@ -90,7 +92,8 @@ class GrowingColumns:
             used = self._used + len(added)
             column = self._columns.get(name)
             if column is None or used > len(column):
-                roomy = np.empty((max(used, 2 * self._used, FIRST_CAPACITY), *added.shape[1:]), added.dtype)
+                shape = (max(used, 2 * self._used, FIRST_CAPACITY), *added.shape[1:])
+                roomy = np.empty(shape, added.dtype, order="F" if name in self._upright else "C")
                 if column is not None:
                     roomy[: self._used] = column[: self._used]
                 self._columns[name] = column = roomy

@@ -36,6 +36,8 @@ class Contents:
         self._tokens = header.tokens
         self._per_namespace = dict(_counted(self._base.documents.namespaces))
         self.position = header.position
+        self.changed_since: list[int] = snapshot.columns["changed_since"].tolist()
+        """The memories that must be read again before this is what the rows were at `position`."""
 
     @property
     def is_worn(self) -> bool:

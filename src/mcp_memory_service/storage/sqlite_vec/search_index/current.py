@@ -73,10 +73,10 @@ class CurrentIndex:
         with self._taking_in:
             if not follows(connection, contents.position):
                 raise StorageUnavailable("More has changed than the log of changes holds; the index is built again.")
-            complete = _taken_in(connection, contents, TAKEN_IN_AT_ONCE) < TAKEN_IN_AT_ONCE
-            if complete:
+            more = _take_in(connection, contents, TAKEN_IN_AT_ONCE)
+            if not more:
                 self.contents, self._view = contents, contents.view()
-            return not complete
+            return more
 
     def _brought_to(self, connection: apsw.Connection, newest: Position) -> IndexView | None:
         """For who holds the lock."""
@@ -88,7 +88,7 @@ class CurrentIndex:
         if not follows(connection, view.position):
             return None
         try:
-            _taken_in(connection, contents, TAKEN_IN_BY_A_SEARCH)
+            _take_in(connection, contents, TAKEN_IN_BY_A_SEARCH)
         except BaseException:
             self.contents = self._view = None  # half of a change may be in it
             raise
@@ -96,11 +96,15 @@ class CurrentIndex:
         return self._view
 
 
-def _taken_in(connection: apsw.Connection, contents: Contents, most: int) -> int:
-    """How many changes were taken in."""
+def _take_in(connection: apsw.Connection, contents: Contents, most: int) -> bool:
+    """Whether there may be more to take in."""
+    if contents.changed_since:
+        changed, contents.changed_since = contents.changed_since[:most], contents.changed_since[most:]
+        contents.apply(changed, batch_of(connection, changed), tokens_like(connection), contents.position)
+        return True
     changes = changes_after(connection, contents.position, most)
     if changes:
         changed = sorted({memory_id for _, _, memory_id in changes})
         position = Position(*changes[-1][:2])
         contents.apply(changed, batch_of(connection, changed), tokens_like(connection), position)
-    return len(changes)
+    return len(changes) == most

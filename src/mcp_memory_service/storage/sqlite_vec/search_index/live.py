@@ -17,7 +17,7 @@ from ..threads import ConnectionThreads
 from .contents import Contents
 from .current import CurrentIndex
 from .snapshot import Position, Unusable, index_file, read_snapshot
-from .source import is_of_this_store, newest_position
+from .source import follows, newest_position
 from .view import IndexView
 
 BUILDER = "mcp_memory_service.storage.sqlite_vec.search_index.builder"
@@ -165,7 +165,7 @@ class LiveIndex:
         header = snapshot.header
         if header.model_id != self._model_id:
             return None
-        if not await self._threads.read(lambda connection: is_of_this_store(connection, header)):
+        if not await self._threads.read(lambda connection: follows(connection, header.position)):
             return None
         return await asyncio.to_thread(Contents, snapshot)
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..backups import new_private_file
 from ..connection import real_path
 
-FORMAT = 1
+FORMAT = 2
 """Another one is built anew, not read."""
 MAGIC = b"MMSINDEX"
 ALIGNMENT = 64
@@ -47,9 +47,7 @@ class Position(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Header:
     position: Position
-    """All changes up to this one are in it."""
-    latest: Position
-    """No later change than this one is in it: rows are read while others write."""
+    """All changes up to this one are in it, but for those of memories that its column `changed_since` names."""
     model_id: str
     salt: str
     """Of the digests of terms."""
@@ -164,8 +162,7 @@ def _column(mapped: mmap.mmap, column: dict[str, Any]) -> Column:
 
 def _header(fields: dict[str, Any]) -> Header:
     known = dict(fields)
-    for place in ("position", "latest"):
-        known[place] = Position(*fields[place])
+    known["position"] = Position(*fields["position"])
     for names in ("namespaces", "memory_types"):
         known[names] = tuple(fields[names])
     return Header(**known)

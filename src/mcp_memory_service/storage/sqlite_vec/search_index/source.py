@@ -1,7 +1,8 @@
 """The rows that an index is made of, in batches."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -9,8 +10,9 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from ....errors import StorageUnavailable
 from ..schema import TEXT_TOKENIZER, pinned_embedding
-from .snapshot import Header, Position
+from .snapshot import Position
 
 Tokens = Callable[[str], list[str]]
 
@@ -46,16 +48,53 @@ class Batch:
     vectors: NDArray[np.float32]
 
 
-def batches(connection: apsw.Connection, size: int) -> Iterator[Batch]:
-    """All memories, each batch as it is when it is read."""
-    sql = f"""
-        SELECT {_COLUMNS} FROM memories m JOIN memory_words w ON w.memory_id = m.id
-        WHERE m.id > ? ORDER BY m.id LIMIT ?
-    """  # noqa: S608
-    last = -1
-    while rows := list(map(DocumentRow._make, connection.execute(sql, (last, size)))):
-        yield _with_vectors(connection, rows)
-        last = rows[-1].memory_id
+class AllRows:
+    """All memories, batch by batch, each on a snapshot of its own: with one for all, SQLite could not empty its log
+    while they are read. What changes meanwhile is known in the end."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._last_id = -1
+        self.position = newest_position(connection)
+        """All changes up to this one were read, but for those of `changed_since`."""
+        self.changed_since: set[int] = set()
+        """The memories that were changed or deleted after they were read."""
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        while (batch := self._next(size)).documents:
+            yield batch
+
+    def _next(self, size: int) -> Batch:
+        sql = f"""
+            SELECT {_COLUMNS} FROM memories m JOIN memory_words w ON w.memory_id = m.id
+            WHERE m.id > ? ORDER BY m.id LIMIT ?
+        """  # noqa: S608
+        with _one_snapshot(self._connection):
+            self._note_changes()
+            rows = list(map(DocumentRow._make, self._connection.execute(sql, (self._last_id, size))))
+            batch = _with_vectors(self._connection, rows)
+        if rows:
+            self._last_id = rows[-1].memory_id
+        return batch
+
+    def _note_changes(self) -> None:
+        newest = newest_position(self._connection)
+        if newest == self.position:
+            return
+        if not follows(self._connection, self.position):
+            raise StorageUnavailable("More has changed than the log of changes holds, or the store was restored.")
+        changed = self._connection.execute(
+            "SELECT DISTINCT memory_id FROM changes WHERE sequence > ? AND memory_id <= ?",
+            (self.position.sequence, self._last_id),
+        )
+        self.changed_since.update(cast("int", row[0]) for row in changed)
+        self.position = newest
+
+
+@contextmanager
+def _one_snapshot(connection: apsw.Connection) -> Generator[None, None, None]:
+    with connection:  # a savepoint: of its own, or of the transaction there is
+        yield
 
 
 def batch_of(connection: apsw.Connection, memory_ids: Sequence[int]) -> Batch:
@@ -97,14 +136,10 @@ def newest_position(connection: apsw.Connection) -> Position:
 
 
 def follows(connection: apsw.Connection, position: Position) -> bool:
-    """Whether the log still has this change, so that all later ones can be read from it."""
+    """Whether the log still has this change, so that all later ones can be read from it. A log of another history has
+    another mark there, or nothing."""
     row = connection.execute("SELECT mark FROM changes WHERE sequence = ?", (position.sequence,)).fetchone()
     return row is not None and row[0] == position.mark
-
-
-def is_of_this_store(connection: apsw.Connection, header: Header) -> bool:
-    """Whether all that an index holds came from these rows, and what it lacks can be read from the log."""
-    return follows(connection, header.position) and follows(connection, header.latest)
 
 
 def changes_after(connection: apsw.Connection, position: Position, most: int) -> list[tuple[int, int, int]]:

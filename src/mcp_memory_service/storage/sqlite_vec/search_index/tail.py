@@ -33,7 +33,7 @@ class Tail:
         self._memory_types = memory_types
         self._sessions = NameCodes()
         self._documents = GrowingColumns()
-        self._windows = GrowingColumns()
+        self._windows = GrowingColumns(upright=("codes",))
         self._postings = GrowingPostings()
         self._place_of: dict[int, int] = {}
 
