@@ -20,6 +20,8 @@ from .view import Mask
 
 WORTH_SKIPPING = 20_000
 """So many documents of a term are added up as fast as it is found out whether they must be."""
+MORE_TO_LOOK_UP = 1 / 16
+"""Looking for one document in a list takes so much more than reading the list does for one of its own."""
 SLACK = 1e-9
 """More than sums in another order can differ, relative to the sum."""
 
@@ -121,42 +123,77 @@ def _in_the_race(terms: Sequence[Term], size: int, limit: int, blur: float) -> t
     sums = _zeros(size)
     touched: list[Places] = []
     try:
-        _add_strongest_first(terms, sums, touched, limit, blur)
-        reached = np.concatenate(touched)
+        reached = _add_strongest_first(terms, sums, touched, limit, blur)
         found = sums[reached]
     finally:
         for documents in touched:
             sums[documents] = 0.0
-    leading = np.flatnonzero(found >= last_of_best(found, limit) * (1.0 - SLACK) - blur)
+    leading = np.flatnonzero(found >= _least_of_best(found, limit, blur))
     return reached[leading], found[leading]
 
 
-def _add_strongest_first(terms: Sequence[Term], sums: Numbers, touched: list[Places], limit: int, blur: float) -> None:
+def _add_strongest_first(
+    terms: Sequence[Term], sums: Numbers, touched: list[Places], limit: int, blur: float
+) -> Places:
+    """Returns the documents that may be among the best."""
     left = sum(term.bound for term in terms)
     least = 0.0  # what a document must reach at the least
+    racing: Places | None = None  # None while any document can still come among the best
     for term in sorted(terms, key=lambda term: -term.bound):
-        documents = term.found.documents.astype(np.intp)
-        if documents.size >= WORTH_SKIPPING and touched:
-            reached = sums[np.concatenate(touched)]
-            least = last_of_best(reached, limit) * (1.0 - SLACK) - blur if reached.size >= limit else 0.0
-        so_far = sums[documents]
-        if left < least:
-            running = np.flatnonzero(so_far >= least - left)
-            sums[documents[running]] = so_far[running] + term.shares(running, documents[running])
+        if racing is None and touched and len(term.found) >= WORTH_SKIPPING:
+            reached = np.concatenate(touched)
+            found = sums[reached]
+            least = _least_of_best(found[found >= least], limit, blur) if reached.size >= limit else 0.0
+            if left < least:
+                racing = reached[found >= least - left]
+        if racing is None:
+            _add_to_all(term, sums, touched)
         else:
-            touched.append(documents[so_far == 0.0])
-            sums[documents] = so_far + term.shares(np.arange(documents.size), documents)
+            _add_to_racing(term, racing, sums)
+            found = sums[racing]
+            least = _least_of_best(found, limit, blur)
+            racing = racing[found >= least - (left - term.bound)]
         left -= term.bound
+    return np.concatenate(touched) if racing is None else racing
+
+
+def _least_of_best(sums: Numbers, limit: int, blur: float) -> float:
+    return last_of_best(sums, limit) * (1.0 - SLACK) - blur
+
+
+def _add_to_all(term: Term, sums: Numbers, touched: list[Places]) -> None:
+    documents = term.found.documents.astype(np.intp)
+    so_far = sums[documents]
+    touched.append(documents[so_far == 0.0])
+    sums[documents] = so_far + term.shares(np.arange(documents.size), documents)
+
+
+def _add_to_racing(term: Term, racing: Places, sums: Numbers) -> None:
+    if racing.size < MORE_TO_LOOK_UP * len(term.found):
+        there, places = _found_at(term, racing)
+        documents = racing[there]
+    else:
+        is_racing = np.zeros(sums.size, np.bool_)
+        is_racing[racing] = True
+        places = np.flatnonzero(is_racing[term.found.documents])
+        documents = term.found.documents[places].astype(np.intp)
+    sums[documents] += term.shares(places, documents)
+
+
+def _found_at(term: Term, documents: Places) -> tuple[Places, Places]:
+    """Which of the documents have the term, and where they are among those that have it."""
+    having = term.found.documents
+    places = np.minimum(np.searchsorted(having, documents.astype(having.dtype)), having.size - 1)
+    there = np.flatnonzero(having[places] == documents)
+    return there, places[there]
 
 
 def _sums_in_order(terms: Sequence[Term], documents: Places) -> Numbers:
     """The sums of a few documents, to the last bit as they are in the order of the terms."""
     sums = np.zeros(documents.size, np.float64)
     for term in terms:
-        having = term.found.documents
-        places = np.minimum(np.searchsorted(having, documents.astype(having.dtype)), having.size - 1)
-        there = np.flatnonzero(having[places] == documents)
-        sums[there] += term.shares(places[there], documents[there])
+        there, places = _found_at(term, documents)
+        sums[there] += term.shares(places, documents[there])
     return sums
 
 
