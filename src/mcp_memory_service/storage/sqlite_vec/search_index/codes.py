@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,15 @@ SAMPLE_STEP = 17
 SAMPLED_FROM = 1_000
 """Asked for fewer, a sample would tell too little of them."""
 
+SCANNED_IN_STEPS = 300_000
+"""From so many on, half of the words decide which codes are looked at with all of them: memory is what a scan of more
+waits for."""
+LEAST_WORDS_FOR_STEPS = 4
+KEPT_BY_FIRST_STEP = 25
+"""One of so many codes: with 384 bits, all ten nearest of a million are among them (docs/benchmarks.md)."""
+
 Codes = NDArray[np.uint64]
+Counts: TypeAlias = NDArray[np.uint8 | np.uint16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,28 +106,50 @@ def similarities(
     return products * scales[rows]
 
 
-def differing_bits(codes: Codes, query: NDArray[np.uint64]) -> NDArray[np.uint16]:
+def nearest_codes(
+    codes: Codes, query: NDArray[np.uint64], wanted: int, passing: NDArray[np.bool_] | None
+) -> NDArray[np.intp]:
+    """About the `wanted` codes that are nearest to the query, of those that pass, which must be more."""
+    words, count = codes.shape
+    in_steps = count >= SCANNED_IN_STEPS and words >= LEAST_WORDS_FOR_STEPS
+    first = words // 2 if in_steps else words
+    differing = differing_bits(codes[:first], query[:first])
+    if passing is not None:
+        differing[~passing] = _never(differing)
+    if not in_steps:
+        return about_the_least(differing, wanted)
+    rows = about_the_least(differing, max(count // KEPT_BY_FIRST_STEP, 4 * wanted))
+    of_all_words = differing_bits(codes[first:].take(rows, axis=1), query[first:]) + differing[rows].astype(np.uint16)
+    return rows[about_the_least(of_all_words, wanted)]
+
+
+def differing_bits(codes: Codes, query: NDArray[np.uint64]) -> Counts:
     """How many bits of each code differ from those of the query."""
-    count = codes.shape[1]
-    differing = np.empty(count, np.uint16)
-    words = np.empty(min(count, SCANNED_AT_ONCE), np.uint64)
-    bits = np.empty(words.size, np.uint8)
+    words, count = codes.shape
+    differing = np.zeros(count, np.uint8 if words * WORD_BITS < np.iinfo(np.uint8).max else np.uint16)
+    xored = np.empty(min(count, SCANNED_AT_ONCE), np.uint64)
+    bits = np.empty(xored.size, np.uint8)
     for start in range(0, count, SCANNED_AT_ONCE):
         part = differing[start : start + SCANNED_AT_ONCE]
         size = part.size
-        part[:] = 0
         for row, word in zip(codes, query, strict=True):
-            np.bitwise_xor(row[start : start + size], word, out=words[:size])
-            np.bitwise_count(words[:size], out=bits[:size])
+            np.bitwise_xor(row[start : start + size], word, out=xored[:size])
+            np.bitwise_count(xored[:size], out=bits[:size])
             np.add(part, bits[:size], out=part)
     return differing
 
 
-def about_the_least(values: NDArray[np.uint16], wanted: int) -> NDArray[np.intp]:
-    """The positions of the `wanted` least values and of those equal to the last of them. Of many values, a sample says
-    where that is, so that it may be a tenth more or fewer."""
-    if values.size <= wanted:
-        return np.arange(values.size)
-    sample = values[::SAMPLE_STEP] if wanted >= SAMPLED_FROM else values
-    place = min(wanted * sample.size // values.size, sample.size - 1)
-    return np.flatnonzero(values <= np.partition(sample, place)[place])
+def about_the_least(values: Counts, wanted: int) -> NDArray[np.intp]:
+    """The positions of the `wanted` least values and of those equal to the last of them, but never of the largest
+    number there is. Of many values, a sample says where that is, so that it may be a tenth more or fewer."""
+    last = _never(values) - 1
+    if values.size > wanted:
+        sample = values[::SAMPLE_STEP] if wanted >= SAMPLED_FROM else values
+        place = min(wanted * sample.size // values.size, sample.size - 1)
+        last = min(last, int(np.searchsorted(np.cumsum(np.bincount(sample)), place, side="right")))
+    return np.flatnonzero(values <= last)
+
+
+def _never(counts: Counts) -> int:
+    """More bits than can differ."""
+    return int(np.iinfo(counts.dtype).max)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....models import Candidates, MemoryFilter, QueryTerms, Vector
-from .codes import about_the_least, differing_bits, similarities, unit_length
+from .codes import nearest_codes, similarities, unit_length
 from .cutting import last_of_best
 from .postings import NAME, TAG, WORD, Occurrences, bm25, most_of_bm25, rarity
 from .ranking import Found, best_of, ranked
@@ -110,16 +110,12 @@ def _compared(
     """The vectors nearest to the query, as documents that may come several times, and whether these are all that there
     are."""
     windows = part.windows
-    passing = None if mask is None else mask[windows.documents]
+    passing = mask if mask is None or part.one_window_each else mask[windows.documents]
     there = len(windows) if passing is None else int(np.count_nonzero(passing))
     if there <= max(COMPARED_WITHOUT_BITS, wanted):
         rows = np.arange(there) if passing is None else np.flatnonzero(passing)
     else:
-        differing = differing_bits(windows.codes, code)
-        if passing is None:
-            rows = about_the_least(differing, wanted)
-        else:
-            rows = np.flatnonzero(passing)[about_the_least(differing[passing], wanted)]
+        rows = nearest_codes(windows.codes, code, wanted, passing)
     scores = similarities(windows.stored, windows.scales, rows, query).astype(np.float64)
     return Found(part, windows.documents[rows].astype(np.intp), scores), rows.size == there
 

@@ -1,0 +1,49 @@
+"""Which vectors are compared more closely is decided by bits: of those that pass, and in one step or two."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mcp_memory_service.storage.sqlite_vec.search_index import codes
+from mcp_memory_service.storage.sqlite_vec.search_index.codes import Quantizer, nearest_codes
+
+COUNT, DIMENSION, WANTED, NEAR = 30_000, 384, 1_000, 50
+
+Vectors = NDArray[np.float32]
+
+
+def random_vectors(seed: int, count: int) -> Vectors:
+    return np.random.default_rng(seed).normal(size=(count, DIMENSION)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def vectors() -> Vectors:
+    """The first ones are near to the first of all."""
+    vectors = random_vectors(1, COUNT)
+    vectors[:NEAR] = vectors[0] + random_vectors(2, NEAR) / 2
+    return vectors
+
+
+@pytest.fixture(params=["one step", "two steps"])
+def _steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codes, "SCANNED_IN_STEPS", COUNT if request.param == "two steps" else COUNT + 1)
+
+
+@pytest.mark.usefixtures("_steps")
+@pytest.mark.parametrize("share", [None, 0.9, 0.1])
+def test_the_nearest_that_pass_are_found_and_none_that_do_not(vectors: Vectors, share: float | None):
+    quantizer = Quantizer.fitted(vectors)
+    passing = None if share is None else np.random.default_rng(3).random(COUNT) < share
+    query = quantizer.codes(vectors[:1])[:, 0]
+    rows = nearest_codes(quantizer.codes(vectors), query, WANTED, passing)
+    asked = np.arange(COUNT) if passing is None else np.flatnonzero(passing)
+    assert set(rows.tolist()) <= set(asked.tolist())
+    assert set(asked[asked < NEAR].tolist()) <= set(rows.tolist())
+    assert WANTED * 0.7 < rows.size < WANTED * 1.5
+
+
+def test_vectors_of_many_dimensions_have_more_bits_than_a_byte_counts():
+    vector = np.random.default_rng(4).normal(size=1024).astype(np.float32)
+    vectors = np.stack([vector, -vector])
+    of_them = Quantizer(np.zeros(1024, np.float32)).codes(vectors)
+    assert codes.differing_bits(of_them, of_them[:, 0]).tolist() == [0, 1024]
