@@ -25,7 +25,7 @@ class EagerIndex:
         self._making = Lock()  # one thread must not load the file that another builds from other rows
         self.answered = 0
 
-    is_ready = searches_are_brief = True
+    searches_are_brief = True
 
     def view_for(self, connection: apsw.Connection) -> IndexView | None:
         with self._making:

@@ -49,6 +49,18 @@ class Digests(Sequence[str]):
 
     __hash__ = None  # pyright: ignore[reportAssignmentType] -- as a list
 
+    def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
+        """Without writing all of them out."""
+        asked = _rows_of([value]) if isinstance(value, str) else None
+        if asked is None:
+            raise ValueError(f"{value!r} is not in it")
+        words = np.ascontiguousarray(self.rows[start:stop]).view(np.uint64)
+        places = np.flatnonzero(words[:, 0] == asked.view(np.uint64)[0, 0])
+        places = places[(words[places] == asked.view(np.uint64)).all(axis=1)]
+        if not len(places):
+            raise ValueError(f"{value!r} is not in it")
+        return int(places[0]) + range(len(self))[start:].start
+
     def take(self, places: NDArray[np.int64]) -> "Digests":
         return Digests(self.rows[places])
 

@@ -78,8 +78,17 @@ async def test_a_batch_with_an_unfit_vector_stores_nothing(store: MemoryStorage)
 
 @pytest.mark.parametrize(
     "unfit",
-    [(0.0, 0.0, 0.0, 0.0), (float("nan"), 1, 0, 0), (float("inf"), 0, 0, 0), (1.0, 0.0), (1.0, 0, 0, 0, 0), ()],
-    ids=["zero", "nan", "inf", "short", "long", "empty"],
+    [
+        (0.0, 0.0, 0.0, 0.0),
+        (float("nan"), 1, 0, 0),
+        (float("inf"), 0, 0, 0),
+        (1e-25, 0, 0, 0),
+        (1e25, 0, 0, 0),
+        (1.0, 0.0),
+        (1.0, 0, 0, 0, 0),
+        (),
+    ],
+    ids=["zero", "nan", "inf", "tiny", "huge", "short", "long", "empty"],
 )
 async def test_an_unfit_vector_is_refused_for_storing_and_for_searching(store: MemoryStorage, unfit: tuple[float, ...]):
     with pytest.raises(InvalidVector):

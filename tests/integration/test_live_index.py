@@ -295,6 +295,38 @@ async def test_what_changes_while_an_index_is_built_is_read_again_and_nothing_el
     writer.close()
 
 
+async def test_a_search_does_not_read_an_index_that_is_newer_than_its_rows(path: Path):
+    """Between the moment a search sees the rows and the moment it has the index, another one takes in a write."""
+    slow, fast, writer = connect(path, read_only=True), connect(path, read_only=True), connect(path, read_only=False)
+    build(fast, index_file(path))
+    current = CurrentIndex(lambda _: None)
+    assert not current.take_in_some(fast, Contents(read_snapshot(index_file(path))))
+    slow.execute("BEGIN")
+    seen = newest_position(slow)
+    store_memory(writer, item(60).memory, item(60).vectors, indexed_text)
+    fast.execute("BEGIN")
+    assert current.view_for(fast) is not None
+    view = current._brought_to(slow, seen)
+    assert view is not None
+    assert view.position == newest_position(slow)
+    assert view.count("default") == reads.count_memories(slow, "default") == LARGE + 1
+    for connection in (slow, fast, writer):
+        connection.close()
+
+
+async def test_a_vector_of_hardly_any_length_keeps_no_other_from_being_found(path: Path):
+    """Stores took such vectors before they were refused."""
+    connection = connect(path, read_only=False)
+    tiny = np.full(DIMENSION, 1e-25, np.float32)
+    store_memory(connection, item(60).memory, [tiny], indexed_text)
+    build(connection, index_file(path))
+    view = Contents(read_snapshot(index_file(path))).view()
+    found = indexed_reads.nearest(connection, view, item(5).vectors[0], 10, EVERYTHING)
+    assert len(found) == 10
+    assert found[0].content_hash == item(5).memory.content_hash
+    connection.close()
+
+
 async def test_an_index_of_a_store_that_was_restored_while_it_was_built_is_given_up(
     path: Path, tmp_path: Path, changes_while_building: Callable[[Callable[[], object]], None]
 ):

@@ -5,6 +5,9 @@ import numpy as np
 from ..errors import InvalidVector
 from ..models import Vector
 
+# Within these, squares of the numbers and their sums can be computed with as few digits as the numbers have.
+_SHORTEST, _LONGEST = 1e-15, 1e15
+
 
 def checked_vector(vector: Vector, dimension: int | None) -> Vector:
     """The vector as contiguous float32; raises InvalidVector if it is unfit."""
@@ -17,4 +20,6 @@ def checked_vector(vector: Vector, dimension: int | None) -> Vector:
         raise InvalidVector("An embedding contains NaN or infinite numbers.")
     if not checked.any():
         raise InvalidVector("An embedding is all zeros, which has no direction to compare.")
+    if not _SHORTEST <= float(np.linalg.norm(checked.astype(np.float64))) <= _LONGEST:
+        raise InvalidVector("An embedding is too short or too long to be compared: its numbers are next to 0 or huge.")
     return checked

@@ -250,8 +250,7 @@ class SqliteVecStorage:
         """On a snapshot of its own, with the index if it is ready."""
 
         def read(connection: apsw.Connection) -> T:
-            ready = self._index is not None and self._index.is_ready
-            view = self._index.view_for(connection) if self._index is not None and ready else None
+            view = self._index.view_for(connection) if self._index else None
             return finished(work(SnapshotReads(connection, view, self._require_unchanged)))
 
         return await self._threads.read(read)

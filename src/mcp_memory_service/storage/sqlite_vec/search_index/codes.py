@@ -84,7 +84,8 @@ def _hadamard() -> NDArray[np.float32]:
 
 
 def unit_length(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    """With lengths in double precision: squares of numbers next to 0 would have none."""
+    return (vectors / np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)).astype(np.float32)
 
 
 def as_bytes(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....digests import DIGEST_BYTES
 from .codes import Quantizer, as_bytes
 from .source import Batch, DocumentRow
 
@@ -118,7 +119,7 @@ def encoded_documents(
     digests = np.frombuffer(bytes.fromhex("".join(row.content_hash for row in rows)), np.uint8)
     return Documents(
         memory_ids=np.array([row.memory_id for row in rows], np.int64),
-        hashes=digests.reshape(len(rows), 32),
+        hashes=digests.reshape(len(rows), DIGEST_BYTES),
         created_at=np.array([row.created_at for row in rows], np.int64),
         namespaces=np.array([namespaces.add(row.namespace) for row in rows], np.int32),
         memory_types=np.array([memory_types.add(row.memory_type) for row in rows], np.int32),

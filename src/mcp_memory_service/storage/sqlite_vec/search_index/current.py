@@ -31,9 +31,9 @@ class CurrentIndex:
         self._taking_in = threading.Lock()
 
     def view_for(self, connection: apsw.Connection) -> IndexView | None:
-        """The index as of the database snapshot that the connection is about to take, or newer; None if the rows must
-        be searched. Must come before anything else is read in the transaction: a snapshot that was taken earlier may
-        be older than the index."""
+        """The index as of the database snapshot of the connection's transaction; None if the rows must be searched.
+        Must come before anything else is read in the transaction: a snapshot that is older than the index is given up
+        for a new one."""
         view = self._view
         if view is None:
             return None
@@ -83,7 +83,11 @@ class CurrentIndex:
         contents, view = self.contents, self._view
         if contents is None or view is None:
             return None
-        if view.position.sequence >= newest.sequence:  # another thread was faster
+        if view.position.sequence > newest.sequence:  # another thread has taken in more than this snapshot has
+            connection.execute("ROLLBACK")
+            connection.execute("BEGIN")
+            newest = newest_position(connection)
+        if view.position == newest:
             return view
         if not follows(connection, view.position):
             return None
@@ -92,8 +96,8 @@ class CurrentIndex:
         except BaseException:
             self.contents = self._view = None  # half of a change may be in it
             raise
-        self._view = contents.view()
-        return self._view
+        self._view = view = contents.view()
+        return view if view.position == newest else None
 
 
 def _take_in(connection: apsw.Connection, contents: Contents, most: int) -> bool:

@@ -48,11 +48,6 @@ class SearchIndex(Protocol):
         ...
 
     @property
-    def is_ready(self) -> bool:
-        """Whether the next search will most likely be answered from it."""
-        ...
-
-    @property
     def searches_are_brief(self) -> bool:
         """Whether one thread can do all of a search in a few milliseconds: from the index, or from few rows."""
         ...
@@ -90,12 +85,8 @@ class LiveIndex:
             await self._task
 
     @property
-    def is_ready(self) -> bool:
-        return self._current.is_usable
-
-    @property
     def searches_are_brief(self) -> bool:
-        return self.is_ready or self._store_is_small
+        return self._current.is_usable or self._store_is_small
 
     def view_for(self, connection: apsw.Connection) -> IndexView | None:
         return self._current.view_for(connection)

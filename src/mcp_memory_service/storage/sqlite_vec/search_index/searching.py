@@ -50,7 +50,7 @@ def nearest(
         if all(complete for _, complete in compared) or sum(each.documents.size for each in found) >= limit:
             break
         wanted *= 4  # windows of the same few memories took the places
-    return ranked(_measured(best_of(found, limit), exactly), limit)
+    return ranked(_measured(best_of(found, max(limit, MEASURED_EXACTLY)), exactly), limit)
 
 
 def matching(

@@ -60,10 +60,14 @@ def best_sums(
     no more than `blur`, and their sums, which are then right to much less than that."""
     terms = [term if mask is None else term.only(mask) for term in terms]
     terms = [term for term in terms if len(term.found)]
-    if len(terms) > 1 and any(len(term.found) >= WORTH_SKIPPING for term in terms):
-        documents, sums = _in_the_race(terms, size, limit, blur)
-        return documents, sums if blur else _sums_in_order(terms, documents)
-    return _added_up(terms, size, limit, blur)
+    try:
+        if len(terms) > 1 and any(len(term.found) >= WORTH_SKIPPING for term in terms):
+            documents, sums = _in_the_race(terms, size, limit, blur)
+            return documents, sums if blur else _sums_in_order(terms, documents)
+        return _added_up(terms, size, limit, blur)
+    except BaseException:
+        _of_thread.zeros = None  # they may not all be zeros any more
+        raise
 
 
 def _added_up(terms: Sequence[Term], size: int, limit: int, blur: float) -> tuple[Places, Numbers]:
@@ -122,12 +126,10 @@ def _in_the_race(terms: Sequence[Term], size: int, limit: int, blur: float) -> t
     """The best, and some more, with their sums but for the last bits."""
     sums = _zeros(size)
     touched: list[Places] = []
-    try:
-        reached = _add_strongest_first(terms, sums, touched, limit, blur)
-        found = sums[reached]
-    finally:
-        for documents in touched:
-            sums[documents] = 0.0
+    reached = _add_strongest_first(terms, sums, touched, limit, blur)
+    found = sums[reached]
+    for documents in touched:
+        sums[documents] = 0.0
     leading = np.flatnonzero(found >= _least_of_best(found, limit, blur))
     return reached[leading], found[leading]
 

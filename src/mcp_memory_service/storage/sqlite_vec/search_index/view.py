@@ -16,6 +16,8 @@ from .snapshot import Position
 Mask = NDArray[np.bool_]
 
 MOST_LOOKED_UP = 256
+LONGEST_LOOKED_UP = 5_000
+"""Longer lists are not kept: after a deletion they are copies, and would take much memory together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,11 @@ class IndexView:
         key = self.key(kind, term)
         known = self._looked_up.get(key)
         if known is None:
+            known = [part.present(part.occurrences(key)) for part in self.parts]
             if len(self._looked_up) >= MOST_LOOKED_UP:
                 self._looked_up.clear()
-            known = self._looked_up[key] = [part.present(part.occurrences(key)) for part in self.parts]
+            if sum(map(len, known)) <= LONGEST_LOOKED_UP:
+                self._looked_up[key] = known
         return known
 
     def masks(self, where: MemoryFilter) -> "list[Mask | None] | None":

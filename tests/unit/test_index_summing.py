@@ -1,0 +1,57 @@
+"""Sums of what terms add to documents."""
+
+import numpy as np
+import pytest
+
+from mcp_memory_service.storage.sqlite_vec.search_index import summing
+from mcp_memory_service.storage.sqlite_vec.search_index.postings import Occurrences
+from mcp_memory_service.storage.sqlite_vec.search_index.summing import Numbers, Places, Term, best_sums
+
+
+def by_weight(_documents: Places, often: Numbers, weight: Numbers | float) -> Numbers:
+    return often * weight
+
+
+def term(documents: list[int], weight: float) -> Term:
+    found = Occurrences(np.array(documents, np.uint32), np.ones(len(documents), np.uint8))
+    return Term(found, weight, weight, by_weight)
+
+
+def sums(terms: list[Term], size: int, limit: int) -> dict[int, float]:
+    documents, found = best_sums(terms, size, None, limit)
+    return dict(zip(documents.tolist(), found.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("worth_skipping", [1, 10**6])
+def test_a_sum_that_fails_leaves_nothing_to_the_next_one(monkeypatch: pytest.MonkeyPatch, worth_skipping: int):
+    monkeypatch.setattr(summing, "WORTH_SKIPPING", worth_skipping)
+    terms = [term([0, 1, 2], 0.5), term([1, 2, 3], 0.25)]
+    expected = sums(terms, 5, 4)
+
+    def out_of_memory(*_: object) -> None:
+        raise MemoryError
+
+    failing = "_last_of_each" if worth_skipping > 1 else "_add_to_racing"
+    with monkeypatch.context() as broken:
+        broken.setattr(summing, failing, out_of_memory)
+        with pytest.raises(MemoryError):
+            sums(terms, 5, 1)
+    assert sums(terms, 5, 4) == expected == {0: 0.5, 1: 0.75, 2: 0.75, 3: 0.25}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_terms_that_are_skipped_change_no_sum(monkeypatch: pytest.MonkeyPatch, seed: int):
+    chance = np.random.default_rng(seed)
+    size, limit = 2_000, int(chance.integers(1, 40))
+    terms = [
+        term(sorted(chance.choice(size, int(chance.integers(1, size)), replace=False).tolist()), float(weight))
+        for weight in chance.exponential(size=int(chance.integers(2, 9)))
+    ]
+    expected = np.zeros(size)
+    for each in terms:
+        expected[each.found.documents] += each.weight
+    monkeypatch.setattr(summing, "WORTH_SKIPPING", 300)
+    found = sums(terms, size, limit)
+    best = np.sort(expected)[::-1][:limit]
+    assert sorted(found.values(), reverse=True)[:limit] == best.tolist()
+    assert all(expected[document] == score for document, score in found.items())
