@@ -1,7 +1,6 @@
 """How the parts of a search are done."""
 
 import asyncio
-import threading
 
 import pytest
 
@@ -22,12 +21,12 @@ async def for_ever() -> bool:
 
 async def sum_of(pace: Pace) -> int:
     one, other = pace.begin(value(1)), pace.begin(value(2))
-    return await one + await other + await pace.apart(lambda: 4) + await one
+    return await one + await other + await one
 
 
 async def test_both_paces_come_to_the_same():
-    assert finished(sum_of(AtOnce())) == 8
-    assert await OnLoop().run(sum_of) == 8
+    assert finished(AtOnce().run(sum_of)) == 4
+    assert await OnLoop().run(sum_of) == 4
 
 
 async def test_what_fails_fails_where_it_is_awaited():
@@ -37,7 +36,7 @@ async def test_what_fails_fails_where_it_is_awaited():
             await begun
         return "went on"
 
-    assert finished(search(AtOnce())) == "went on"
+    assert finished(AtOnce().run(search)) == "went on"
     assert await OnLoop().run(search) == "went on"
 
 
@@ -64,5 +63,17 @@ async def test_what_a_search_began_ends_with_it():
     assert begun[0].cancelled()
 
 
-async def test_long_work_leaves_the_event_loop_alone():
-    assert await OnLoop().apart(threading.get_ident) != threading.get_ident()
+async def test_at_once_nothing_is_done_that_nobody_awaits():
+    done: list[int] = []
+
+    async def noted(number: int) -> None:
+        done.append(number)
+
+    async def search(pace: Pace) -> None:
+        pace.begin(noted(1))
+        needed = pace.begin(noted(2))
+        await needed
+        await needed
+
+    finished(AtOnce().run(search))
+    assert done == [2]

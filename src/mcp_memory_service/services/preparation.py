@@ -2,6 +2,7 @@
 by chance. All of it is kept between searches, so that most have nothing to wait for."""
 
 import asyncio
+from dataclasses import replace
 
 from ..embeddings.base import Embedder
 from ..errors import Unavailable
@@ -27,22 +28,25 @@ class Preparation:
     async def prepare(self, question: Question) -> Prepared:
         """With what is known from before, as far as there is any."""
         tags = (self._tags.remembered() or await self._known_tags()) if TAG in question.wanted else None
-        return await self._completed(question, tags, tags.memories if isinstance(tags, KnownTags) else None)
+        background = None
+        if VECTOR in question.wanted and question.weighs_evidence:
+            memories = tags.memories if isinstance(tags, KnownTags) else None
+            background = self._background.remembered() or await self._current_background(memories)
+        vector = await self._vector(question.query) if VECTOR in question.wanted else None
+        return Prepared(vector, tags, background)
 
-    async def prepare_anew(self, question: Question, corpus_size: int | None) -> Prepared:
-        """After what was known turned out to be outdated."""
-        tags = await self._known_tags() if TAG in question.wanted else None
-        return await self._completed(question, tags, corpus_size)
+    async def prepare_anew(self, outdated: Prepared, corpus_size: int | None) -> Prepared:
+        """After what was known of the store turned out to be outdated; the vector of the query holds."""
+        tags, background = outdated.tags, outdated.background
+        if tags is not None:
+            tags = await self._known_tags()
+        if background is not None:
+            background = await self._current_background(corpus_size)
+        return replace(outdated, tags=tags, background=background)
 
     def forget_vector(self, query: str) -> None:
+        """It is not what this store was made with."""
         self._query_vectors.forget(query)
-
-    async def _completed(
-        self, question: Question, tags: KnownTags | Missing | None, corpus_size: int | None
-    ) -> Prepared:
-        compares = VECTOR in question.wanted
-        background = await self._current_background(corpus_size) if compares and question.weighs_evidence else None
-        return Prepared(await self._vector(question.query) if compares else None, tags, background)
 
     async def _vector(self, query: str) -> Vector | Missing:
         try:

@@ -2,6 +2,7 @@
 
 What runs inside a search awaits nothing but what it asks of the store there (`MemoryStorage.search`)."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,9 +30,8 @@ from ..hybrid_search import (
 )
 from ..models import Candidate, Memory, MemoryFilter, SearchMode, fold_tag
 from ..storage.base import MemoryStorage, SearchReads
-from ..storage.pace import Pace
 from .results import Hit, Paging, RetrievalResult, SignalRank
-from .searching import Searching
+from .searching import Searching, Use
 from .signals import Answers, Question, neighbours
 
 # Beside vectors, which rank a whole window, words and tags name a quarter as many: what they place further down could
@@ -59,6 +59,16 @@ class RetrievalRequest:
     alpha: float | None
     mode: SearchMode
     debug: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    ranking: "Ranking"
+    paging: Paging
+    candidates: Fused
+    memories: Sequence[Memory]
+    hits: tuple[Hit, ...] | None
+    """None if they take long to make."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +107,7 @@ class Retrieval:
     async def ask_all(self, request: RetrievalRequest) -> Answers:
         """What every signal says of a query, however it will be weighed."""
 
-        async def answers_alone(answers: Answers, _reads: SearchReads, _pace: Pace) -> Answers:
+        async def answers_alone(answers: Answers, _reads: SearchReads) -> Answers:
             return answers
 
         window = self._policy.ranking_window
@@ -107,39 +117,33 @@ class Retrieval:
     async def run(self, request: RetrievalRequest) -> RetrievalResult:
         started = self._seconds()
 
-        async def page(answers: Answers, reads: SearchReads, pace: Pace) -> RetrievalResult:
-            ranking = await self._ranked(request, answers, reads)
-            paging = Paging(page=request.page, page_size=request.page_size, total=len(ranking.fused))
-            return RetrievalResult(
-                results=await self._hits(request, ranking, paging, reads, pace),
-                query=request.query,
-                mode=request.mode,
-                paging=paging,
-                alpha_used=ranking.alpha,
-                keywords=ranking.answers.tag.keywords,
-                degraded=ranking.answers.degraded,
-                took_ms=round((self._seconds() - started) * 1000, 3),
-                evidence=ranking.evidence,
-            )
+        async def page(answers: Answers, reads: SearchReads) -> _Page:
+            return await self._page(request, await self._ranked(request, answers, reads), reads)
 
-        return await self._searching.search(self._usual_question(request), page)
+        found = await self._searching.search(self._usual_question(request), page)
+        hits, ranking = found.hits, found.ranking
+        if hits is None:  # neither in the event loop, nor while the store is held
+            hits = await asyncio.to_thread(self._hits, request, ranking, found.candidates, found.memories)
+        return RetrievalResult(
+            results=hits,
+            query=request.query,
+            mode=request.mode,
+            paging=found.paging,
+            alpha_used=ranking.alpha,
+            keywords=ranking.answers.tag.keywords,
+            degraded=ranking.answers.degraded,
+            took_ms=round((self._seconds() - started) * 1000, 3),
+            evidence=ranking.evidence,
+        )
 
     async def answer(self, request: RetrievalRequest) -> Ranking:
         """The ranking of which a page is the answer."""
-
-        async def ranking(answers: Answers, reads: SearchReads, _pace: Pace) -> Ranking:
-            return await self._ranked(request, answers, reads)
-
-        return await self._searching.search(self._usual_question(request), ranking)
+        return await self._searching.search(self._usual_question(request), self._ranking_of(request))
 
     async def rank(self, request: RetrievalRequest, vector_limit: int, lexical_limit: int) -> Ranking:
         """Every memory that a signal found among its best, in the order of the answer."""
-
-        async def ranking(answers: Answers, reads: SearchReads, _pace: Pace) -> Ranking:
-            return await self._ranked(request, answers, reads)
-
         question = self._question(request, vector_limit, lexical_limit)
-        return await self._searching.search(question, ranking, part_by_part=True)
+        return await self._searching.search(question, self._ranking_of(request), part_by_part=True)
 
     async def rank_answers(self, request: RetrievalRequest, answers: Answers) -> Ranking:
         """The ranking of what was answered before."""
@@ -157,6 +161,9 @@ class Retrieval:
         wanted = _wanted_signals(request.mode, chosen_alpha)
         weighs = chosen_alpha is None and self._policy.fusion == "score"
         return _question(request, wanted, vector_limit, lexical_limit, weighs_evidence=weighs)
+
+    def _ranking_of(self, request: RetrievalRequest) -> Use[Ranking]:
+        return lambda answers, reads: self._ranked(request, answers, reads)
 
     async def _ranked(self, request: RetrievalRequest, answers: Answers, reads: SearchReads) -> Ranking:
         """Fuse what the signals answered, and bring in neighbours that none of them found."""
@@ -220,24 +227,24 @@ class Retrieval:
         alpha = alpha_from_evidence(evidence, self._policy.vector_trust)
         return limit_alpha_for_named_tags(alpha, named[0].raw_score if named else 0.0)
 
-    async def _hits(
-        self, request: RetrievalRequest, ranking: Ranking, paging: Paging, reads: SearchReads, pace: Pace
-    ) -> tuple[Hit, ...]:
+    async def _page(self, request: RetrievalRequest, ranking: Ranking, reads: SearchReads) -> _Page:
+        paging = Paging(page=request.page, page_size=request.page_size, total=len(ranking.fused))
         page = ranking.fused[paging.offset : paging.offset + paging.page_size]
-        if not page:
+        memories = await reads.get_many(request.where.namespace, page.content_hashes) if page else []
+        # Snippets read every word: of short texts they are made before another thread would start.
+        is_long = sum(len(memory.content) for memory in memories) > LONG_PAGE_CHARS
+        hits = None if is_long else self._hits(request, ranking, page, memories)
+        return _Page(ranking, paging, page, memories, hits)
+
+    def _hits(
+        self, request: RetrievalRequest, ranking: Ranking, page: Fused, memories: Sequence[Memory]
+    ) -> tuple[Hit, ...]:
+        """Of those that are there: one that was deleted since the signals answered is not."""
+        if not memories:
             return ()
-        found = await reads.get_many(request.where.namespace, page.content_hashes)
         candidates = {candidate.content_hash: candidate for candidate in page}
         best = ranking.fused[0].score
-
-        def hits() -> tuple[Hit, ...]:
-            # One that was deleted since the signals answered is not among the found.
-            return tuple(self._hit(request, ranking, memory, candidates[memory.content_hash], best) for memory in found)
-
-        # Snippets read every word: of long texts beside the event loop, of others before another thread would start.
-        if sum(len(memory.content) for memory in found) > LONG_PAGE_CHARS:
-            return await pace.apart(hits)
-        return hits()
+        return tuple(self._hit(request, ranking, memory, candidates[memory.content_hash], best) for memory in memories)
 
     def _hit(
         self, request: RetrievalRequest, ranking: Ranking, memory: Memory, candidate: FusedCandidate, best: float

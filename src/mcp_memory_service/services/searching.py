@@ -1,27 +1,20 @@
 """One search from beginning to end: prepared, asked of the store, and once more if it had changed meanwhile."""
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 from ..embeddings.base import Embedder
 from ..storage.base import MemoryStorage, SearchReads
 from ..storage.pace import OnLoop, Pace
 from .preparation import Preparation
-from .signals import Answers, Prepared, Question, ask
+from .signals import Answers, Outdated, Prepared, Question, ask
 from .tag_cache import TagCache
 
 T = TypeVar("T")
 
-Use: TypeAlias = Callable[[Answers, SearchReads, Pace], Coroutine[Any, Any, T]]
+Use: TypeAlias = Callable[[Answers, SearchReads], Coroutine[Any, Any, T]]
 """What becomes of the answers of the signals, while the store is at hand."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Outdated:
-    """In place of a search that was prepared with what does not hold any more."""
-
-    memories: int | None
 
 
 class Searching:
@@ -33,26 +26,30 @@ class Searching:
         """`part_by_part` is for so many candidates that one thread would be busy with them for long."""
         prepared = await self._preparation.prepare(question)
         found = await self._asked(question, prepared, use, part_by_part)
-        if isinstance(found, _Outdated):
-            prepared = await self._preparation.prepare_anew(question, found.memories)
-            found = await self._asked(question, prepared, use, part_by_part, is_last=True)
-        assert not isinstance(found, _Outdated)
+        if isinstance(found, Outdated):
+            prepared = await self._preparation.prepare_anew(prepared, found.memories)
+            found = await self._asked(question, replace(prepared, is_final=True), use, part_by_part)
+        assert not isinstance(found, Outdated)
         return found
 
-    async def _asked(
-        self, question: Question, prepared: Prepared, use: Use[T], part_by_part: bool, *, is_last: bool = False
-    ) -> T | _Outdated:
-        async def search(reads: SearchReads, pace: Pace) -> T | _Outdated:
+    async def _asked(self, question: Question, prepared: Prepared, use: Use[T], part_by_part: bool) -> T | Outdated:
+        vector_is_unfit = False
+
+        async def search(reads: SearchReads, pace: Pace) -> T | Outdated:
+            nonlocal vector_is_unfit
             slowed_by = self._storage.degraded  # it may be over before all have answered
             answers = await ask(question, prepared, reads, pace)
-            if answers.outdated and not is_last:
-                return _Outdated(answers.memories)
-            if answers.vector.failed:
-                self._preparation.forget_vector(question.query)  # it may not be what this store was made with
+            if isinstance(answers, Outdated):
+                return answers
+            vector_is_unfit = answers.vector.is_unfit
             answers = replace(answers, slowed_by=slowed_by or self._storage.degraded)
             answers.require_an_answer()
-            return await use(answers, reads, pace)
+            return await use(answers, reads)
 
-        if part_by_part:
-            return await OnLoop().run(lambda pace: search(self._storage, pace))
-        return await self._storage.search(search)
+        try:
+            if part_by_part:
+                return await OnLoop().run(lambda pace: search(self._storage, pace))
+            return await self._storage.search(search)
+        finally:
+            if vector_is_unfit:
+                self._preparation.forget_vector(question.query)

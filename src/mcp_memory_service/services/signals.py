@@ -5,7 +5,7 @@ They are asked inside `MemoryStorage.search`: nothing is awaited here but what i
 
 import logging
 from collections.abc import Awaitable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -70,6 +70,16 @@ class Prepared:
     vector: Vector | Missing | None
     tags: KnownTags | Missing | None
     background: Background | Missing | None
+    is_final: bool = False
+    """Whether the search goes on with it even if the store has changed since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """In place of the answers of a search that was prepared with what does not hold any more."""
+
+    memories: int | None
+    """How many there are now, as far as they were counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +95,8 @@ class Signal:
 class VectorSignal(Signal):
     prominence: float | None = None
     """How far its best hit stands out, if that was asked and can be told."""
+    is_unfit: bool = False
+    """Whether the store refused the vector of the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +120,6 @@ class Answers:
     """Neighbours of the best that no other signal found; asked for last."""
     slowed_by: tuple[str, ...] = ()
     """What the store did without."""
-    memories: int | None = None
-    """How many there are in all; None if they were not counted."""
-    outdated: bool = False
-    """Whether something has changed since the search was prepared."""
 
     @property
     def evidence(self) -> Evidence | None:
@@ -141,21 +149,21 @@ class Answers:
         return ((VECTOR, self.vector), (KEYWORD, self.keyword), (TAG, self.tag))
 
 
-async def ask(question: Question, prepared: Prepared, reads: SearchReads, pace: Pace) -> Answers:
+async def ask(question: Question, prepared: Prepared, reads: SearchReads, pace: Pace) -> Answers | Outdated:
     """What every wanted signal says."""
     counting = pace.begin(_counted(question, reads))  # once, for whoever needs it
-    checking = pace.begin(_still_holds(question, prepared.tags, reads))
+    checking = pace.begin(_still_holds(question, prepared, reads))
     by_meaning = pace.begin(_by_meaning(question, prepared.vector, reads))
-    by_words = pace.begin(_by_words(question, reads, pace))
+    by_words = pace.begin(_by_words(question, reads))
+    weighing = pace.begin(_rarities(question, reads))
     by_tags = pace.begin(_by_tags(question, prepared.tags, reads, counting))
-    memories, tags_hold = await counting, await checking
-    matches, rarities = await by_words
+    memories = await counting
+    if not (await checking and _is_of(prepared, memories)):
+        return Outdated(memories)
     return Answers(
         vector=_with_prominence(question, await by_meaning, prepared, memories),
-        keyword=_with_evidence(question, matches, rarities, memories),
+        keyword=_with_evidence(question, await by_words, await weighing, memories),
         tag=await by_tags,
-        memories=memories,
-        outdated=not (tags_hold and _is_of(prepared.background, memories)),
     )
 
 
@@ -171,18 +179,24 @@ async def _counted(question: Question, reads: SearchReads) -> int | None:
     return None if isinstance(counted, Missing) else counted
 
 
-async def _by_meaning(question: Question, vector: Vector | Missing | None, reads: SearchReads) -> Signal:
+async def _by_meaning(question: Question, vector: Vector | Missing | None, reads: SearchReads) -> VectorSignal:
     if vector is None:
-        return Signal()
+        return VectorSignal()
     if isinstance(vector, Missing):
-        return Signal(degraded=(vector.reason,), failed=True)
+        return VectorSignal(degraded=(vector.reason,), failed=True)
     try:
-        return await _asked(reads.retrieve(vector, question.vector_limit, question.where), "vector_search_unavailable")
+        search = reads.retrieve(vector, question.vector_limit, question.where)
+        found = await _answered(search, "vector_search_unavailable")
     except InvalidVector as error:  # not what this store was made with
-        return Signal(degraded=(note("embedder_unavailable", error),), failed=True)
+        return VectorSignal(degraded=(note("embedder_unavailable", error),), failed=True, is_unfit=True)
+    if isinstance(found, Missing):
+        return VectorSignal(degraded=(found.reason,), failed=True)
+    return VectorSignal(found)
 
 
-def _with_prominence(question: Question, answer: Signal, prepared: Prepared, memories: int | None) -> VectorSignal:
+def _with_prominence(
+    question: Question, answer: VectorSignal, prepared: Prepared, memories: int | None
+) -> VectorSignal:
     found, degraded, background = answer.candidates, answer.degraded, prepared.background
     prominence = None
     if isinstance(background, Missing):  # what was found stays
@@ -193,22 +207,21 @@ def _with_prominence(question: Question, answer: Signal, prepared: Prepared, mem
     if least is not None:
         columns = Candidates.of(found)
         found = columns.take(np.flatnonzero(columns.raw_scores >= least))
-    return VectorSignal(found, degraded, answer.failed, prominence)
+    return replace(answer, candidates=found, degraded=degraded, prominence=prominence)
 
 
-async def _by_words(
-    question: Question, reads: SearchReads, pace: Pace
-) -> tuple[TextMatches | Missing, dict[str, float] | Missing]:
-    """With how rare the words are."""
+async def _by_words(question: Question, reads: SearchReads) -> TextMatches | Missing:
     if KEYWORD not in question.wanted:
-        return TextMatches(), {}
-    terms = query_terms(question.query)
-    searching = pace.begin(
-        _answered(reads.search_by_text(terms, question.lexical_limit, question.where), "keyword_search_unavailable")
-    )
-    asked = terms.all_words if question.weighs_evidence else []
-    rarities = await _answered(reads.word_rarities(asked), "evidence_unavailable")
-    return await searching, rarities
+        return TextMatches()
+    search = reads.search_by_text(query_terms(question.query), question.lexical_limit, question.where)
+    return await _answered(search, "keyword_search_unavailable")
+
+
+async def _rarities(question: Question, reads: SearchReads) -> dict[str, float] | Missing:
+    """How rare the words of the query are, if that is to be weighed."""
+    if not (KEYWORD in question.wanted and question.weighs_evidence):
+        return {}
+    return await _answered(reads.word_rarities(query_terms(question.query).all_words), "evidence_unavailable")
 
 
 def _with_evidence(
@@ -235,10 +248,13 @@ async def _by_tags(
         return TagSignal()
     degraded: tuple[str, ...] = ()
     per_tag: Mapping[str, int] = {}
+    memories: int | None = None
     if isinstance(known, Missing):
-        degraded, memories = (known.reason,), await counting
+        degraded = (known.reason,)
     else:
         per_tag, memories = known.memories_per_tag, known.memories
+    if memories is None:
+        memories = await counting
     memories = memories or UNKNOWN_CORPUS_SIZE
     counts = {tag: per_tag.get(tag, 0) for tag in _wanted_tags(question, known)}
     if question.extract_tags:
@@ -259,15 +275,18 @@ async def _by_tags(
     )
 
 
-async def _still_holds(question: Question, tags: KnownTags | Missing | None, reads: SearchReads) -> bool:
-    if not isinstance(tags, KnownTags):
+async def _still_holds(question: Question, prepared: Prepared, reads: SearchReads) -> bool:
+    if prepared.is_final or not isinstance(prepared.tags, KnownTags):
         return True
     version = await _answered(reads.tags_version(question.where.namespace), "tag_list_unavailable")
-    return version == tags.version
+    return version == prepared.tags.version
 
 
-def _is_of(background: Background | Missing | None, memories: int | None) -> bool:
-    return not isinstance(background, Background) or memories is None or background.is_of(memories)
+def _is_of(prepared: Prepared, memories: int | None) -> bool:
+    background = prepared.background
+    if prepared.is_final or memories is None or not isinstance(background, Background):
+        return True
+    return background.is_of(memories)
 
 
 async def _asked(search: Coroutine[Any, Any, Sequence[Candidate]], reason: str) -> Signal:

@@ -24,8 +24,8 @@ class KnownTags:
 
 
 class TagCache:
-    """A new tag is seen by the next search, whichever process wrote it; how many memories carry a tag may be a minute
-    old if other processes write."""
+    """A new tag is seen by the next search, whichever process wrote it; how many memories there are, and how many carry
+    a tag, may be a minute old if other processes write."""
 
     def __init__(self, storage: MemoryStorage, namespace: str, monotonic_seconds: Callable[[], float]) -> None:
         self._storage = storage

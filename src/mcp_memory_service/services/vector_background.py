@@ -47,11 +47,12 @@ class VectorBackground:
         self._current: Background | None = None
         self._drawing = asyncio.Lock()
 
+    def remembered(self) -> Background | None:
+        """What was drawn last; whether it is still of about as many memories is for the search to see."""
+        return self._current
+
     async def current(self, corpus_size: int | None) -> Background:
         """Of about so many memories, or as it was drawn last if their number is not known."""
-        known = self._current
-        if known and (corpus_size is None or known.is_of(corpus_size)):
-            return known
         async with self._drawing:
             known = self._current
             if known is None or not (corpus_size is None or known.is_of(corpus_size)):

@@ -9,11 +9,8 @@ T = TypeVar("T")
 
 class Pace(Protocol):
     def begin(self, asked: Coroutine[Any, Any, T]) -> Awaitable[T]:
-        """Start what is asked for; at the same time as others where that saves time. All must be awaited."""
-        ...
-
-    async def apart(self, work: Callable[[], T]) -> T:
-        """Do what takes the processor for long where it holds nobody up."""
+        """Have something done by the time it is awaited; at the same time as others where that saves time. What is
+        never awaited is given up."""
         ...
 
 
@@ -35,34 +32,43 @@ class OnLoop:
         self._begun.append(task)
         return task
 
-    async def apart(self, work: Callable[[], T]) -> T:
-        return await asyncio.to_thread(work)
-
 
 class AtOnce:
-    """For reads that wait for nothing, in a thread of their own."""
+    """For reads that wait for nothing, in a thread of their own: each is done when it is first awaited."""
+
+    def __init__(self) -> None:
+        self._begun: list[Coroutine[Any, Any, Any]] = []
+
+    async def run(self, search: Callable[[Pace], Coroutine[Any, Any, T]]) -> T:
+        try:
+            return await search(self)
+        finally:
+            for asked in self._begun:
+                asked.close()
 
     def begin(self, asked: Coroutine[Any, Any, T]) -> Awaitable[T]:
+        self._begun.append(asked)
         return _Begun(asked)
-
-    async def apart(self, work: Callable[[], T]) -> T:
-        return work()
 
 
 class _Begun(Generic[T]):
-    """Done when it is begun; what it raised is raised where it is awaited."""
+    """May be awaited any number of times; what it raised is raised every time."""
 
     def __init__(self, asked: Coroutine[Any, Any, T]) -> None:
+        self._asked = asked
+        self._outcome: list[T] = []
         self._failure: Exception | None = None
-        try:
-            self._outcome = finished(asked)
-        except Exception as error:  # noqa: BLE001 - raised again below
-            self._failure = error
 
     def __await__(self) -> Generator[None, None, T]:
         if self._failure is not None:
             raise self._failure
-        return self._outcome
+        if not self._outcome:
+            try:
+                self._outcome.append(finished(self._asked))
+            except Exception as error:
+                self._failure = error
+                raise
+        return self._outcome[0]
         yield  # which makes it what `await` wants
 
 

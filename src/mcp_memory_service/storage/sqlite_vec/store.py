@@ -118,25 +118,25 @@ class SqliteVecStorage:
         if self._index is not None and self._index.searches_are_brief:
             try:
                 async with self._searching:
-                    return await self._read(lambda reads: work(reads, AtOnce()))
+                    return await self._read(lambda snapshot: AtOnce().run(lambda pace: work(snapshot, pace)))
             except StorageUnavailable as error:
                 logger.warning("Each part of the search is asked by itself: %s", error.message)
         return await OnLoop().run(lambda pace: work(self, pace))
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        return await self._read(lambda reads: reads.retrieve(query_vector, limit, where))
+        return await self._read(lambda snapshot: snapshot.retrieve(query_vector, limit, where))
 
     async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        return await self._read(lambda reads: reads.search_by_tag(weights, limit, where))
+        return await self._read(lambda snapshot: snapshot.search_by_tag(weights, limit, where))
 
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
-        return await self._read(lambda reads: reads.search_by_text(terms, limit, where))
+        return await self._read(lambda snapshot: snapshot.search_by_text(terms, limit, where))
 
     async def word_rarities(self, words: Sequence[str]) -> dict[str, float]:
-        return await self._read(lambda reads: reads.word_rarities(words))
+        return await self._read(lambda snapshot: snapshot.word_rarities(words))
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        return await self._read(lambda reads: reads.adjacent(content_hashes, limit, where))
+        return await self._read(lambda snapshot: snapshot.adjacent(content_hashes, limit, where))
 
     async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
         return await self._threads.read(lambda connection: reads.sample_vectors(connection, namespace, limit))
@@ -145,17 +145,17 @@ class SqliteVecStorage:
         return await self._threads.read(lambda connection: reads.all_tags(connection, namespace))
 
     async def tags_version(self, namespace: str) -> int:
-        return await self._read(lambda reads: reads.tags_version(namespace))
+        return await self._read(lambda snapshot: snapshot.tags_version(namespace))
 
     async def count_all_memories(self, namespace: str) -> int:
-        return await self._read(lambda reads: reads.count_all_memories(namespace))
+        return await self._read(lambda snapshot: snapshot.count_all_memories(namespace))
 
     async def get(self, namespace: str, content_hash: str) -> Memory | None:
         found = await self._threads.read(lambda connection: find_memory(connection, namespace, content_hash))
         return found[1] if found else None
 
     async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
-        return await self._read(lambda reads: reads.get_many(namespace, content_hashes))
+        return await self._read(lambda snapshot: snapshot.get_many(namespace, content_hashes))
 
     async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
         return await self._threads.read(lambda connection: reads.page_of_memories(connection, where, offset, limit))
