@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +16,7 @@ from ...errors import EngineTooOld, StorageFull, StorageReadOnly, StorageUnavail
 # Below: the WAL-reset corruption bug (fixed after 3.51.2) and FTS5 flaws, the last fixed in 3.54.0.
 OLDEST_SAFE_SQLITE = (3, 54, 0)
 BUSY_TIMEOUT_MILLISECONDS = 15_000
+SECONDS_BETWEEN_TRIES = 0.01
 PAGE_BYTES = 8_192
 """Five vectors of 384 floats to a page."""
 READER_CACHE_KIB = 512
@@ -106,7 +108,7 @@ def connect(path: Path, *, read_only: bool) -> apsw.Connection:
     connection.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}").fetchall()  # new files only
     for name, value, expected in _PRAGMAS:
-        connection.execute(f"PRAGMA {name} = {value}").fetchall()
+        _set(connection, name, value)
         actual = connection.execute(f"PRAGMA {name}").get
         if actual != expected:
             raise StorageUnavailable(f"SQLite refused {name}={value} for {path} (it stays {actual}).")
@@ -117,6 +119,20 @@ def connect(path: Path, *, read_only: bool) -> apsw.Connection:
         connection.execute("PRAGMA query_only = on").fetchall()
         connection.execute(f"PRAGMA cache_size = -{READER_CACHE_KIB}").fetchall()
     return connection
+
+
+def _set(connection: apsw.Connection, name: str, value: int | str) -> None:
+    """SQLite does not wait when two make the same new file a WAL one: whoever comes second is refused at once."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_MILLISECONDS / 1000
+    while True:
+        try:
+            connection.execute(f"PRAGMA {name} = {value}").fetchall()
+        except apsw.BusyError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(SECONDS_BETWEEN_TRIES)
+        else:
+            return
 
 
 @contextmanager
