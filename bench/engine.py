@@ -24,6 +24,9 @@ from mcp_memory_service.config import Settings, load_settings
 from mcp_memory_service.embeddings.base import Embedder
 from mcp_memory_service.models import EmbeddedMemory, Memory, SearchMode, Vector, content_hash
 from mcp_memory_service.services import MemoryService, RetrievalResult
+from mcp_memory_service.storage.base import MemoryStorage
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.sqlite_vec.search_index import LiveIndex
 from measuring import Latency, Stopwatch, disk_mb, enough, rss_mb, share
 
 TOP = 10
@@ -75,6 +78,7 @@ async def build(feed: Feed, folder: Path) -> dict[str, Any]:
             await backends.storage.store_batch(_memories(batch))
         stored_seconds = time.perf_counter() - started
         await _until_index_is_built(service_on(backends), questions[-1])
+        await _until_nothing_is_due(backends.storage)
         seconds = time.perf_counter() - started
         rss = rss_mb()
     return {
@@ -100,6 +104,13 @@ async def _until_index_is_built(service: MemoryService, question: Question) -> N
         await asyncio.sleep(0.1)
 
 
+async def _until_nothing_is_due(storage: MemoryStorage) -> None:
+    """While so much lies outside of the file of the index that it is built anew, the builder takes one of the cores."""
+    index = storage._index if isinstance(storage, SqliteVecStorage) else None  # pyright: ignore[reportPrivateUsage]
+    while isinstance(index, LiveIndex) and index._current.is_worn:  # pyright: ignore[reportPrivateUsage]
+        await asyncio.sleep(0.1)
+
+
 async def ask(feed: Feed, folder: Path, queries: int, limit_seconds: float, started: float) -> dict[str, Any]:
     questions = feed.questions()
     async with opened(folder, questions) as backends:
@@ -109,6 +120,7 @@ async def ask(feed: Feed, folder: Path, queries: int, limit_seconds: float, star
         figures["cold_start_degraded"] = first.degraded
         await _until_index_is_built(service, questions[-1])
         figures["cold_start_ready_seconds"] = time.monotonic() - started
+        await _until_nothing_is_due(backends.storage)
         for name, mode in MODES.items():
             run = Run(service, mode, limit_seconds)
             await run.ask(questions[-WARM_UP:], at_once=1)
