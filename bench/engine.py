@@ -105,9 +105,13 @@ async def _until_index_is_built(service: MemoryService, question: Question) -> N
 
 
 async def _until_nothing_is_due(storage: MemoryStorage) -> None:
-    """While so much lies outside of the file of the index that it is built anew, the builder takes one of the cores."""
+    """When nothing more is written, what is outside of the file of the index gets into it; until then, the builder
+    takes one of the cores."""
     index = storage._index if isinstance(storage, SqliteVecStorage) else None  # pyright: ignore[reportPrivateUsage]
-    while isinstance(index, LiveIndex) and index._current.is_worn:  # pyright: ignore[reportPrivateUsage]
+    while isinstance(index, LiveIndex):
+        contents = index._current.contents  # pyright: ignore[reportPrivateUsage]
+        if contents is None or not contents.is_worth_renewing:
+            break
         await asyncio.sleep(0.1)
 
 

@@ -2,47 +2,37 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
+from tests.large_stores import DIMENSION, EVERYTHING, LARGE, MODEL_ID, item, large_store
 
 from mcp_memory_service.errors import StorageUnavailable
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
-from mcp_memory_service.models import EmbeddedMemory, Memory, MemoryFilter, MemoryPatch, content_hash
-from mcp_memory_service.storage.sqlite_vec import IndexOptions, SqliteVecStorage, StoreUpkeep, indexed_reads, reads
+from mcp_memory_service.models import MemoryPatch
+from mcp_memory_service.storage.sqlite_vec import IndexOptions, SqliteVecStorage, StoreUpkeep
 from mcp_memory_service.storage.sqlite_vec.connection import connect
-from mcp_memory_service.storage.sqlite_vec.search_index import LiveIndex, index_file, searching
+from mcp_memory_service.storage.sqlite_vec.search_index import LiveIndex, index_file
 from mcp_memory_service.storage.sqlite_vec.search_index.building import build
 from mcp_memory_service.storage.sqlite_vec.search_index.contents import Contents
-from mcp_memory_service.storage.sqlite_vec.search_index.current import CurrentIndex
 from mcp_memory_service.storage.sqlite_vec.search_index.snapshot import Unusable, read_snapshot
-from mcp_memory_service.storage.sqlite_vec.search_index.source import AllRows, Batch, newest_position
-from mcp_memory_service.storage.sqlite_vec.writes import delete_memory, patch_memory, store_memory
-
-DIMENSION = 64
-MODEL_ID = "random-64"
-LARGE = 60
-EVERYTHING = MemoryFilter()
 
 
-def item(number: int, text: str = "") -> EmbeddedMemory:
-    content = text or f"note {number} about topic{number % 7}"
-    vector = np.random.default_rng(number).normal(size=DIMENSION).astype(np.float32)
-    memory = Memory(content, content_hash(content), number, number, tags=(f"tag{number % 3}",))
-    return EmbeddedMemory(memory, (vector,))
-
-
-async def opened(path: Path, *, min_memories: int = 50) -> SqliteVecStorage:
-    return await SqliteVecStorage.open(
-        path, MODEL_ID, DIMENSION, indexed_text, index=IndexOptions(min_memories=min_memories)
-    )
+async def opened(path: Path, *, min_memories: int = 50, quiet_seconds: float = 3600.0) -> SqliteVecStorage:
+    options = IndexOptions(min_memories=min_memories, quiet_seconds=quiet_seconds)
+    return await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text, index=options)
 
 
 def live(store: SqliteVecStorage) -> LiveIndex:
     assert isinstance(store._index, LiveIndex)
     return store._index
+
+
+def current_contents(store: SqliteVecStorage) -> Contents:
+    contents = live(store)._current.contents
+    assert contents is not None
+    return contents
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -60,12 +50,7 @@ async def indexed(path: Path) -> SqliteVecStorage:
 
 @pytest.fixture
 async def path(tmp_path: Path) -> Path:
-    """Of a store that is large for these tests."""
-    file = tmp_path / "store.db"
-    store = await SqliteVecStorage.open(file, MODEL_ID, DIMENSION, indexed_text)
-    await store.store_batch([item(number) for number in range(LARGE)])
-    await store.close()
-    return file
+    return await large_store(tmp_path)
 
 
 def _silent(*_: object) -> None:
@@ -146,6 +131,24 @@ async def test_an_index_with_much_beside_its_snapshot_is_built_anew(path: Path):
     await until(lambda: live(store)._current.contents is not before)
     assert len(await found_by_words(store, "late")) == 1000  # as many as were asked for
     assert await store.count_all_memories("default") == LARGE + 5000
+    await store.close()
+
+
+async def test_what_is_outside_of_the_file_gets_into_it_when_nothing_more_is_written(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.search_index.live.CHECKED_EVERY_SECONDS", 0.05)
+    store = await opened(path, quiet_seconds=0.2)
+    await until(lambda: live(store)._current.is_usable)
+    first = read_snapshot(index_file(path)).header.position
+    await store.store_batch([item(number, f"late {number}") for number in range(1000, 1900)])
+    await asyncio.sleep(0.5)
+    assert read_snapshot(index_file(path)).header.position == first  # too few to be worth it
+    await store.store_batch([item(number, f"late {number}") for number in range(1900, 2200)])
+    await until(lambda: read_snapshot(index_file(path)).header.position != first)
+    await until(lambda: not current_contents(store).is_worth_renewing)
+    assert len(read_snapshot(index_file(path)).columns["memory_ids"]) == LARGE + 1200
+    assert len(await found_by_words(store, "late")) == 1000  # as many as were asked for
     await store.close()
 
 
@@ -240,107 +243,6 @@ async def test_a_store_that_is_closed_while_its_index_is_built_leaves_nothing_be
     with pytest.raises(StorageUnavailable):
         await store.count_all_memories("default")
     assert not list(path.parent.glob(".*.part"))
-
-
-@pytest.fixture
-def changes_while_building(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
-    """Has something done when 40 of the 60 memories were read."""
-
-    def do(change: Callable[[], object]) -> None:
-        all_batches = AllRows.batches
-
-        def batches(rows: AllRows, _size: int) -> Iterator[Batch]:
-            for number, batch in enumerate(all_batches(rows, 10)):
-                yield batch
-                if number == 3:
-                    change()
-
-        monkeypatch.setattr(AllRows, "batches", batches)
-
-    return do
-
-
-async def test_what_changes_while_an_index_is_built_is_read_again_and_nothing_else(
-    path: Path, changes_while_building: Callable[[Callable[[], object]], None]
-):
-    reader, writer = connect(path, read_only=True), connect(path, read_only=False)
-
-    def change() -> None:
-        for number in (5, 6, 50):
-            assert delete_memory(writer, "default", item(number).memory.content_hash)
-        tagged = MemoryPatch(tags=("late",))
-        for number in (7, 51):
-            assert patch_memory(writer, "default", item(number).memory.content_hash, tagged, 1, indexed_text)
-        for number in (60, 61):
-            store_memory(writer, item(number).memory, item(number).vectors, indexed_text)
-
-    changes_while_building(change)
-    build(reader, index_file(path))
-    contents = Contents(read_snapshot(index_file(path)))
-    assert len(contents.changed_since) == 3  # 5, 6 and 7
-    assert contents.position == newest_position(reader)
-    current = CurrentIndex(lambda _: None)
-    while current.take_in_some(reader, contents):
-        pass
-    view = current.view_for(reader)
-    assert view is not None
-    assert view.count("default") == reads.count_memories(reader, "default") == LARGE - 3 + 2
-    late = {hit.content_hash for hit in searching.tagged(view, {"late": 1.0}, 10, EVERYTHING)}
-    assert late == {item(7).memory.content_hash, item(51).memory.content_hash}
-    terms = query_terms("note")
-    assert list(indexed_reads.matching(reader, view, terms, 100, EVERYTHING)) == list(
-        reads.matching(reader, terms, 100, EVERYTHING)
-    )
-    reader.close()
-    writer.close()
-
-
-async def test_a_search_does_not_read_an_index_that_is_newer_than_its_rows(path: Path):
-    """Between the moment a search sees the rows and the moment it has the index, another one takes in a write."""
-    slow, fast, writer = connect(path, read_only=True), connect(path, read_only=True), connect(path, read_only=False)
-    build(fast, index_file(path))
-    current = CurrentIndex(lambda _: None)
-    assert not current.take_in_some(fast, Contents(read_snapshot(index_file(path))))
-    slow.execute("BEGIN")
-    seen = newest_position(slow)
-    store_memory(writer, item(60).memory, item(60).vectors, indexed_text)
-    fast.execute("BEGIN")
-    assert current.view_for(fast) is not None
-    view = current._brought_to(slow, seen)
-    assert view is not None
-    assert view.position == newest_position(slow)
-    assert view.count("default") == reads.count_memories(slow, "default") == LARGE + 1
-    for connection in (slow, fast, writer):
-        connection.close()
-
-
-async def test_a_vector_of_hardly_any_length_keeps_no_other_from_being_found(path: Path):
-    """Stores took such vectors before they were refused."""
-    connection = connect(path, read_only=False)
-    tiny = np.full(DIMENSION, 1e-25, np.float32)
-    store_memory(connection, item(60).memory, [tiny], indexed_text)
-    build(connection, index_file(path))
-    view = Contents(read_snapshot(index_file(path))).view()
-    found = indexed_reads.nearest(connection, view, item(5).vectors[0], 10, EVERYTHING)
-    assert len(found) == 10
-    assert found[0].content_hash == item(5).memory.content_hash
-    connection.close()
-
-
-async def test_an_index_of_a_store_that_was_restored_while_it_was_built_is_given_up(
-    path: Path, tmp_path: Path, changes_while_building: Callable[[Callable[[], object]], None]
-):
-    upkeep = StoreUpkeep(path, indexed_text, _silent)
-    backup, _ = await asyncio.to_thread(upkeep.back_up, tmp_path / "one.backup")
-    store = await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text)
-    await store.delete("default", item(3).memory.content_hash)
-    await store.close()
-    changes_while_building(lambda: upkeep.restore(backup))
-    connection = connect(path, read_only=True)
-    with pytest.raises(StorageUnavailable, match="restored"):
-        build(connection, index_file(path))
-    assert not index_file(path).exists()
-    connection.close()
 
 
 async def test_an_index_that_holds_what_a_restore_took_back_is_not_used(path: Path, tmp_path: Path):

@@ -17,6 +17,8 @@ from .view import IndexView, Mask, Part
 LEAST_OUTSIDE = 4_096
 MOST_OUTSIDE = 50_000
 """A tenth of the memories may be outside of a snapshot, within these bounds."""
+LEAST_RENEWED = 1_000
+"""And a hundredth, but no fewer than this, when nothing more is written."""
 
 
 class Contents:
@@ -42,8 +44,17 @@ class Contents:
     @property
     def is_worn(self) -> bool:
         """Whether so much has come or gone since the snapshot was made that a new one is due."""
-        outside = len(self._tail) + self._gone
-        return outside > min(max(LEAST_OUTSIDE, len(self._base.documents) // 10), MOST_OUTSIDE)
+        return self._outside > min(max(LEAST_OUTSIDE, len(self._base.documents) // 10), MOST_OUTSIDE)
+
+    @property
+    def is_worth_renewing(self) -> bool:
+        """Whether enough has come or gone for a new snapshot once there is time: what is outside of one takes more
+        memory and more time to search, and has to be read by every process that starts."""
+        return self._outside > max(LEAST_RENEWED, len(self._base.documents) // 100)
+
+    @property
+    def _outside(self) -> int:
+        return len(self._tail) + self._gone
 
     def view(self) -> IndexView:
         parts = [replace(self._base, alive=self._base_alive)]

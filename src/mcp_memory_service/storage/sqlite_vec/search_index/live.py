@@ -37,6 +37,8 @@ logger = logging.getLogger(__name__)
 class IndexOptions:
     min_memories: int = 2_000
     """Stores with fewer are searched as they are; at 1,000 memories that takes 8 ms (docs/benchmarks.md)."""
+    quiet_seconds: float = 30.0
+    """After so long without a write, the file of the index is made anew if a part of the memories is not in it."""
 
 
 class SearchIndex(Protocol):
@@ -75,6 +77,8 @@ class LiveIndex:
         self._due.set()
         self._must_build = False
         self._store_is_small = False
+        self._newest: Position | None = None
+        self._newest_since = 0.0
         self.degraded: tuple[str, ...] = ()
         keep_memory_of_arrays()
         self._task = asyncio.create_task(self._keep_ready())
@@ -134,8 +138,16 @@ class LiveIndex:
                 return
             self.degraded = (BUILDING,)
             await self._take_in(await self._loaded() or await self._built())
-        if self._must_build or current.is_worn:
+        if self._must_build or current.is_worn or self._has_come_to_rest(current.contents):
             await self._take_in(await self._built())
+
+    def _has_come_to_rest(self, contents: Contents | None) -> bool:
+        """Whether a new file is worth it and nobody has written for a while."""
+        newest = contents.position if contents else None
+        if newest != self._newest:
+            self._newest, self._newest_since = newest, self._loop.time()
+        is_quiet = self._loop.time() - self._newest_since >= self._options.quiet_seconds
+        return is_quiet and contents is not None and contents.is_worth_renewing
 
     async def _take_in(self, contents: Contents) -> None:
         while await self._threads.read(lambda connection: self._current.take_in_some(connection, contents)):

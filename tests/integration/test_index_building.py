@@ -1,0 +1,132 @@
+"""An index is built batch by batch while others write and search; who loads it has what the rows are in the end."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.large_stores import DIMENSION, EVERYTHING, LARGE, MODEL_ID, item, large_store
+
+from mcp_memory_service.errors import StorageUnavailable
+from mcp_memory_service.hybrid_search import indexed_text, query_terms
+from mcp_memory_service.models import MemoryPatch
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep, indexed_reads, reads
+from mcp_memory_service.storage.sqlite_vec.connection import connect
+from mcp_memory_service.storage.sqlite_vec.search_index import index_file, searching
+from mcp_memory_service.storage.sqlite_vec.search_index.building import build
+from mcp_memory_service.storage.sqlite_vec.search_index.contents import Contents
+from mcp_memory_service.storage.sqlite_vec.search_index.current import CurrentIndex
+from mcp_memory_service.storage.sqlite_vec.search_index.snapshot import read_snapshot
+from mcp_memory_service.storage.sqlite_vec.search_index.source import AllRows, Batch, newest_position
+from mcp_memory_service.storage.sqlite_vec.writes import delete_memory, patch_memory, store_memory
+
+
+@pytest.fixture
+async def path(tmp_path: Path) -> Path:
+    return await large_store(tmp_path)
+
+
+def _silent(*_: object) -> None:
+    pass
+
+
+@pytest.fixture
+def changes_while_building(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """Has something done when 40 of the 60 memories were read."""
+
+    def do(change: Callable[[], object]) -> None:
+        all_batches = AllRows.batches
+
+        def batches(rows: AllRows, _size: int) -> Iterator[Batch]:
+            for number, batch in enumerate(all_batches(rows, 10)):
+                yield batch
+                if number == 3:
+                    change()
+
+        monkeypatch.setattr(AllRows, "batches", batches)
+
+    return do
+
+
+async def test_what_changes_while_an_index_is_built_is_read_again_and_nothing_else(
+    path: Path, changes_while_building: Callable[[Callable[[], object]], None]
+):
+    reader, writer = connect(path, read_only=True), connect(path, read_only=False)
+
+    def change() -> None:
+        for number in (5, 6, 50):
+            assert delete_memory(writer, "default", item(number).memory.content_hash)
+        tagged = MemoryPatch(tags=("late",))
+        for number in (7, 51):
+            assert patch_memory(writer, "default", item(number).memory.content_hash, tagged, 1, indexed_text)
+        for number in (60, 61):
+            store_memory(writer, item(number).memory, item(number).vectors, indexed_text)
+
+    changes_while_building(change)
+    build(reader, index_file(path))
+    contents = Contents(read_snapshot(index_file(path)))
+    assert len(contents.changed_since) == 3  # 5, 6 and 7
+    assert contents.position == newest_position(reader)
+    current = CurrentIndex(lambda _: None)
+    while current.take_in_some(reader, contents):
+        pass
+    view = current.view_for(reader)
+    assert view is not None
+    assert view.count("default") == reads.count_memories(reader, "default") == LARGE - 3 + 2
+    late = {hit.content_hash for hit in searching.tagged(view, {"late": 1.0}, 10, EVERYTHING)}
+    assert late == {item(7).memory.content_hash, item(51).memory.content_hash}
+    terms = query_terms("note")
+    assert list(indexed_reads.matching(reader, view, terms, 100, EVERYTHING)) == list(
+        reads.matching(reader, terms, 100, EVERYTHING)
+    )
+    reader.close()
+    writer.close()
+
+
+async def test_a_search_does_not_read_an_index_that_is_newer_than_its_rows(path: Path):
+    """Between the moment a search sees the rows and the moment it has the index, another one takes in a write."""
+    slow, fast, writer = connect(path, read_only=True), connect(path, read_only=True), connect(path, read_only=False)
+    build(fast, index_file(path))
+    current = CurrentIndex(lambda _: None)
+    assert not current.take_in_some(fast, Contents(read_snapshot(index_file(path))))
+    slow.execute("BEGIN")
+    seen = newest_position(slow)
+    store_memory(writer, item(60).memory, item(60).vectors, indexed_text)
+    fast.execute("BEGIN")
+    assert current.view_for(fast) is not None
+    view = current._brought_to(slow, seen)
+    assert view is not None
+    assert view.position == newest_position(slow)
+    assert view.count("default") == reads.count_memories(slow, "default") == LARGE + 1
+    for connection in (slow, fast, writer):
+        connection.close()
+
+
+async def test_a_vector_of_hardly_any_length_keeps_no_other_from_being_found(path: Path):
+    """Stores took such vectors before they were refused."""
+    connection = connect(path, read_only=False)
+    tiny = np.full(DIMENSION, 1e-25, np.float32)
+    store_memory(connection, item(60).memory, [tiny], indexed_text)
+    build(connection, index_file(path))
+    view = Contents(read_snapshot(index_file(path))).view()
+    found = indexed_reads.nearest(connection, view, item(5).vectors[0], 10, EVERYTHING)
+    assert len(found) == 10
+    assert found[0].content_hash == item(5).memory.content_hash
+    connection.close()
+
+
+async def test_an_index_of_a_store_that_was_restored_while_it_was_built_is_given_up(
+    path: Path, tmp_path: Path, changes_while_building: Callable[[Callable[[], object]], None]
+):
+    upkeep = StoreUpkeep(path, indexed_text, _silent)
+    backup, _ = await asyncio.to_thread(upkeep.back_up, tmp_path / "one.backup")
+    store = await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text)
+    await store.delete("default", item(3).memory.content_hash)
+    await store.close()
+    changes_while_building(lambda: upkeep.restore(backup))
+    connection = connect(path, read_only=True)
+    with pytest.raises(StorageUnavailable, match="restored"):
+        build(connection, index_file(path))
+    assert not index_file(path).exists()
+    connection.close()
