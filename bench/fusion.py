@@ -1,4 +1,4 @@
-"""What a search costs on the event loop after the signals have answered: fuse, age, neighbours, sort, cut a page.
+"""What a search costs after the signals have answered: fuse, age, neighbours, sort, cut a page.
 
     python bench/fusion.py
 
