@@ -14,6 +14,7 @@ from mcp_memory_service.models import MemoryPatch
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep, indexed_reads, reads
 from mcp_memory_service.storage.sqlite_vec.connection import connect
 from mcp_memory_service.storage.sqlite_vec.search_index import index_file, searching
+from mcp_memory_service.storage.sqlite_vec.search_index.builder import _is_there
 from mcp_memory_service.storage.sqlite_vec.search_index.building import build
 from mcp_memory_service.storage.sqlite_vec.search_index.contents import Contents
 from mcp_memory_service.storage.sqlite_vec.search_index.current import CurrentIndex
@@ -80,6 +81,24 @@ async def test_what_changes_while_an_index_is_built_is_read_again_and_nothing_el
     assert list(indexed_reads.matching(reader, view, terms, 100, EVERYTHING)) == list(
         reads.matching(reader, terms, 100, EVERYTHING)
     )
+    reader.close()
+    writer.close()
+
+
+async def test_a_file_that_lacks_much_of_what_changed_is_not_taken_for_a_new_one(
+    path: Path, changes_while_building: Callable[[Callable[[], object]], None], monkeypatch: pytest.MonkeyPatch
+):
+    """Else it would be loaded again and again in place of the one that is due."""
+    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.search_index.contents.LEAST_RENEWED", 5)
+    reader, writer = connect(path, read_only=True), connect(path, read_only=False)
+    changes_while_building(
+        lambda: [delete_memory(writer, "default", item(number).memory.content_hash) for number in (1, 2, 3)]
+    )
+    build(reader, index_file(path))
+    assert Contents(read_snapshot(index_file(path))).changed_since
+    assert not _is_there(reader, index_file(path), 0)
+    build(reader, index_file(path))  # now there is nothing left to delete
+    assert _is_there(reader, index_file(path), newest_position(reader).sequence)
     reader.close()
     writer.close()
 

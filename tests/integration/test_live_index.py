@@ -276,7 +276,25 @@ async def test_an_index_that_cannot_be_built_anew_is_kept(path: Path):
     index_file(path).unlink()
     index_file(path).mkdir()  # nothing can be put in its place
     live(store).build_again()
-    await until(lambda: not live(store)._must_build)
+    await until(lambda: live(store)._no_renewal_before > 0)
     assert len(await found_by_words(store, "note")) == LARGE
     assert (live(store)._current.is_usable, store.degraded) == (True, ())
+    # Until it is tried again, changes are taken in as before.
+    await store.store_batch([item(number, f"late {number}") for number in range(1000, 1600)])
+    assert len(await found_by_words(store, "late")) == 600
+    await until(lambda: store.degraded == () and current_contents(store).position.sequence >= 660)
+    assert live(store)._must_build
+    await store.close()
+
+
+async def test_a_store_that_has_become_small_needs_no_index(path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.search_index.live.CHECKED_EVERY_SECONDS", 0.05)
+    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.search_index.contents.LEAST_RENEWED", 10)
+    store = await opened(path, quiet_seconds=0.1)
+    await until(lambda: live(store)._current.is_usable)
+    for number in range(LARGE):
+        await store.delete("default", item(number).memory.content_hash)
+    await until(lambda: not live(store)._current.is_usable)
+    assert (await found_by_words(store, "note"), store.degraded) == (set(), ())
+    assert live(store)._no_renewal_before == 0  # nothing has failed
     await store.close()

@@ -42,6 +42,16 @@ def test_the_nearest_that_pass_are_found_and_none_that_do_not(vectors: Vectors, 
     assert WANTED * 0.7 < rows.size < WANTED * 1.5
 
 
+@pytest.mark.parametrize("offset", [0, 5])
+def test_what_was_written_in_turns_is_sampled_by_itself(offset: int):
+    values = np.random.default_rng(5).integers(100, 200, COUNT).astype(np.uint16)
+    passing = np.zeros(COUNT, np.bool_)
+    passing[offset :: codes.SAMPLE_STEP] = True
+    rows = codes.about_the_least(values, WANTED, passing)
+    assert passing[rows].all()
+    assert WANTED * 0.7 < rows.size < WANTED * 1.5
+
+
 def test_vectors_of_many_dimensions_have_more_bits_than_a_byte_counts():
     vector = np.random.default_rng(4).normal(size=1024).astype(np.float32)
     vectors = np.stack([vector, -vector])

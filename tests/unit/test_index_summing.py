@@ -12,9 +12,9 @@ def by_weight(_documents: Places, often: Numbers, weight: Numbers | float) -> Nu
     return often * weight
 
 
-def term(documents: list[int], weight: float) -> Term:
+def term(documents: list[int], weight: float, bound: float | None = None) -> Term:
     found = Occurrences(np.array(documents, np.uint32), np.ones(len(documents), np.uint8))
-    return Term(found, weight, weight, by_weight)
+    return Term(found, weight, bound or weight, by_weight)
 
 
 def sums(terms: list[Term], size: int, limit: int) -> dict[int, float]:
@@ -54,4 +54,28 @@ def test_terms_that_are_skipped_change_no_sum(monkeypatch: pytest.MonkeyPatch, s
     found = sums(terms, size, limit)
     best = np.sort(expected)[::-1][:limit]
     assert sorted(found.values(), reverse=True)[:limit] == best.tolist()
+    assert all(expected[document] == score for document, score in found.items())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_words_that_nearly_all_have_lose_nobody(monkeypatch: pytest.MonkeyPatch, seed: int):
+    """Their weights are a millionth of those of rare words, which too few documents have to fill the list."""
+    chance = np.random.default_rng(seed)
+    size, limit = 6_000, 250
+
+    def terms_in(each_in: int, weights: list[float]) -> list[Term]:
+        return [
+            term(sorted(chance.choice(size, each_in, replace=False).tolist()), weight, 2.2 * weight)
+            for weight in weights
+        ]
+
+    terms = [*terms_in(5, chance.uniform(7, 11, size=4).tolist()), *terms_in(size * 4 // 5, [1e-6] * 4)]
+    chance.shuffle(terms)  # pyright: ignore[reportArgumentType] -- any list can be shuffled
+    expected = np.zeros(size)
+    for each in terms:
+        expected[each.found.documents] += each.weight
+    monkeypatch.setattr(summing, "WORTH_SKIPPING", 1_000)
+    found = sums(terms, size, limit)
+    last = np.sort(expected)[-limit]
+    assert set(np.flatnonzero(expected >= last).tolist()) <= set(found)
     assert all(expected[document] == score for document, score in found.items())

@@ -18,6 +18,7 @@ from ....errors import StorageUnavailable
 from ..connection import connect, give_to_owner_of
 from ..erasure import purges
 from .building import build
+from .contents import is_worth_renewing
 from .snapshot import Unusable, index_file, read_snapshot
 from .source import follows
 
@@ -50,10 +51,15 @@ def main(store: Path, least_sequence: int) -> None:
 
 def _is_there(connection: apsw.Connection, target: Path, least_sequence: int) -> bool:
     try:
-        header = read_snapshot(target).header
+        snapshot = read_snapshot(target)
     except Unusable:
         return False
-    return header.position.sequence >= least_sequence and follows(connection, header.position)
+    position, columns = snapshot.header.position, snapshot.columns
+    # What changed while it was built is gone from it and comes to it again.
+    outside = 2 * columns["changed_since"].size
+    if is_worth_renewing(outside, columns["memory_ids"].size):
+        return False
+    return position.sequence >= least_sequence and follows(connection, position)
 
 
 @contextmanager

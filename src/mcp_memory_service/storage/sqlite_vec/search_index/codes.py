@@ -18,7 +18,7 @@ SEED = 20_261_116
 SCANNED_AT_ONCE = 32_768
 COMPARED_AT_ONCE = 512
 SAMPLE_STEP = 17
-"""No power of two: what is written in turns would have places in the sample for some of it only."""
+"""No power of two, in which things are often written in turns."""
 SAMPLED_FROM = 1_000
 """Asked for fewer, a sample would tell too little of them."""
 
@@ -110,16 +110,14 @@ def similarities(
 def nearest_codes(
     codes: Codes, query: NDArray[np.uint64], wanted: int, passing: NDArray[np.bool_] | None
 ) -> NDArray[np.intp]:
-    """About the `wanted` codes that are nearest to the query, of those that pass, which must be more."""
+    """About the `wanted` codes that are nearest to the query, of those that pass, which must be more than that."""
     words, count = codes.shape
     in_steps = count >= SCANNED_IN_STEPS and words >= LEAST_WORDS_FOR_STEPS
     first = words // 2 if in_steps else words
     differing = differing_bits(codes[:first], query[:first])
-    if passing is not None:
-        differing[~passing] = _never(differing)
     if not in_steps:
-        return about_the_least(differing, wanted)
-    rows = about_the_least(differing, max(count // KEPT_BY_FIRST_STEP, 4 * wanted))
+        return about_the_least(differing, wanted, passing)
+    rows = about_the_least(differing, max(count // KEPT_BY_FIRST_STEP, 4 * wanted), passing)
     of_all_words = differing_bits(codes[first:].take(rows, axis=1), query[first:]) + differing[rows].astype(np.uint16)
     return rows[about_the_least(of_all_words, wanted)]
 
@@ -140,17 +138,16 @@ def differing_bits(codes: Codes, query: NDArray[np.uint64]) -> Counts:
     return differing
 
 
-def about_the_least(values: Counts, wanted: int) -> NDArray[np.intp]:
-    """The positions of the `wanted` least values and of those equal to the last of them, but never of the largest
-    number there is. Of many values, a sample says where that is, so that it may be a tenth more or fewer."""
-    last = _never(values) - 1
-    if values.size > wanted:
-        sample = values[::SAMPLE_STEP] if wanted >= SAMPLED_FROM else values
-        place = min(wanted * sample.size // values.size, sample.size - 1)
-        last = min(last, int(np.searchsorted(np.cumsum(np.bincount(sample)), place, side="right")))
-    return np.flatnonzero(values <= last)
-
-
-def _never(counts: Counts) -> int:
-    """More bits than can differ."""
-    return int(np.iinfo(counts.dtype).max)
+def about_the_least(values: Counts, wanted: int, passing: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+    """The positions of the `wanted` least values of those that pass, and of those equal to the last of them. Of many
+    values, a sample says where that is, so that it may be a tenth more or fewer."""
+    # Sampled among those that pass: in a sample of all, what is written in turns could have no places, or all.
+    places = None if passing is None else np.flatnonzero(passing)
+    count = values.size if places is None else places.size
+    if count <= wanted:
+        return np.arange(count) if places is None else places
+    step = SAMPLE_STEP if wanted >= SAMPLED_FROM else 1
+    sample = values[::step] if places is None else values[places[::step]]
+    place = min(wanted * sample.size // count, sample.size - 1)
+    near = values <= np.searchsorted(np.cumsum(np.bincount(sample)), place, side="right")
+    return np.flatnonzero(near if passing is None else near & passing)

@@ -40,6 +40,8 @@ class Contents:
         self.position = header.position
         self.changed_since: list[int] = snapshot.columns["changed_since"].tolist()
         """The memories that must be read again before this is what the rows were at `position`."""
+        self.is_whole = True
+        """False while a change is taken in, and for ever if that failed."""
 
     @property
     def is_worn(self) -> bool:
@@ -50,10 +52,11 @@ class Contents:
     def is_worth_renewing(self) -> bool:
         """Whether enough has come or gone for a new snapshot once there is time: what is outside of one takes more
         memory and more time to search, and has to be read by every process that starts."""
-        return self._outside > max(LEAST_RENEWED, len(self._base.documents) // 100)
+        return is_worth_renewing(self._outside, len(self._base.documents))
 
     @property
     def _outside(self) -> int:
+        """A memory that has changed counts as one that is gone and one that has come."""
         return len(self._tail) + self._gone
 
     def view(self) -> IndexView:
@@ -75,10 +78,12 @@ class Contents:
 
     def apply(self, changed: Sequence[int], now: Batch, tokens: Tokens, position: Position) -> None:
         """Forget the memories that have changed, and take those of them that are still there as they are now."""
+        self.is_whole = False
         self._forget(changed)
         if now.documents:
             self._add(now, tokens)
         self.position = position
+        self.is_whole = True
 
     def _forget(self, changed: Sequence[int]) -> None:
         """In copies: views that were made before keep what they show."""
@@ -108,6 +113,10 @@ class Contents:
         self._tokens += int(added.lengths.sum(dtype=np.int64))
         for code, count in _counted(added.namespaces):
             self._per_namespace[code] = self._per_namespace.get(code, 0) + count
+
+
+def is_worth_renewing(outside: int, documents: int) -> bool:
+    return outside > max(LEAST_RENEWED, documents // 100)
 
 
 def _base_part(snapshot: Snapshot) -> Part:

@@ -71,6 +71,9 @@ class CurrentIndex:
     def take_in_some(self, connection: apsw.Connection, contents: Contents) -> bool:
         """Whether there may be more to take in. When there is nothing, searches are answered from these contents."""
         with self._taking_in:
+            if not contents.is_whole:
+                self.contents = self._view = None
+                raise StorageUnavailable("A change was taken into the index in part only; it is loaded again.")
             if not follows(connection, contents.position):
                 raise StorageUnavailable("More has changed than the log of changes holds; the index is built again.")
             more = _take_in(connection, contents, TAKEN_IN_AT_ONCE)

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
     min_memories: int = 2_000
-    """Stores with fewer are searched as they are; at 1,000 memories that takes 8 ms (docs/benchmarks.md)."""
+    """Stores with fewer are searched as they are; at 1,000 memories that takes 7 ms (docs/benchmarks.md)."""
     quiet_seconds: float = 30.0
     """After so long without a write, the file of the index is made anew if a part of the memories is not in it."""
 
@@ -77,8 +77,10 @@ class LiveIndex:
         self._due.set()
         self._must_build = False
         self._store_is_small = False
-        self._newest: Position | None = None
-        self._newest_since = 0.0
+        self._last_position: Position | None = None
+        self._unchanged_since = 0.0
+        self._no_renewal_before = 0.0
+        self._renewal_pause = FIRST_PAUSE_SECONDS
         self.degraded: tuple[str, ...] = ()
         keep_memory_of_arrays()
         self._task = asyncio.create_task(self._keep_ready())
@@ -138,16 +140,34 @@ class LiveIndex:
                 return
             self.degraded = (BUILDING,)
             await self._take_in(await self._loaded() or await self._built())
-        if self._must_build or current.is_worn or self._has_come_to_rest(current.contents):
-            await self._take_in(await self._built())
+        if current.contents is not None and self._is_renewal_due(current.contents):
+            await self._renew()
 
-    def _has_come_to_rest(self, contents: Contents | None) -> bool:
-        """Whether a new file is worth it and nobody has written for a while."""
-        newest = contents.position if contents else None
-        if newest != self._newest:
-            self._newest, self._newest_since = newest, self._loop.time()
-        is_quiet = self._loop.time() - self._newest_since >= self._options.quiet_seconds
-        return is_quiet and contents is not None and contents.is_worth_renewing
+    def _is_renewal_due(self, contents: Contents) -> bool:
+        """When it must be, when much is outside of the file, or when nobody has written for a while."""
+        now = self._loop.time()
+        if contents.position != self._last_position:
+            self._last_position, self._unchanged_since = contents.position, now
+        is_quiet = now - self._unchanged_since >= self._options.quiet_seconds
+        is_due = self._must_build or contents.is_worn or (is_quiet and contents.is_worth_renewing)
+        return is_due and now >= self._no_renewal_before
+
+    async def _renew(self) -> None:
+        """Have a new file built, or none if the store has become small. Without one, what there is stays in use."""
+        if await self._threads.read(self._is_small):
+            self._current.forget()
+            self._store_is_small, self._must_build = True, False
+            return
+        must_build = self._must_build
+        try:
+            await self._take_in(await self._built())
+        except Exception as error:  # whatever it is, this index is still right
+            logger.warning("The search index is not built anew: %s", error, exc_info=not _is_expected(error))
+            self._must_build |= must_build
+            self._no_renewal_before = self._loop.time() + self._renewal_pause
+            self._renewal_pause = min(2 * self._renewal_pause, LONGEST_PAUSE_SECONDS)
+        else:
+            self._renewal_pause = FIRST_PAUSE_SECONDS
 
     async def _take_in(self, contents: Contents) -> None:
         while await self._threads.read(lambda connection: self._current.take_in_some(connection, contents)):

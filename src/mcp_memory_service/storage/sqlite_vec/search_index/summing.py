@@ -9,7 +9,7 @@ the order of the terms, to be equal to those of FTS5 to the last bit.
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,8 @@ from .view import Mask
 
 WORTH_SKIPPING = 20_000
 """So many documents of a term are added up as fast as it is found out whether they must be."""
-MORE_TO_LOOK_UP = 1 / 16
-"""Looking for one document in a list takes so much more than reading the list does for one of its own."""
+LOOKING_UP = 16
+"""Looking for one document in a list takes as long as reading so many of the list."""
 SLACK = 1e-9
 """More than sums in another order can differ, relative to the sum."""
 
@@ -138,10 +138,13 @@ def _add_strongest_first(
     terms: Sequence[Term], sums: Numbers, touched: list[Places], limit: int, blur: float
 ) -> Places:
     """Returns the documents that may be among the best."""
-    left = sum(term.bound for term in terms)
+    by_strength = sorted(terms, key=lambda term: -term.bound)
+    # What the terms from each on can still add. Summed up from the weakest, so that in the end it is nothing: by
+    # subtraction something would be left that is more than the whole sum of words that nearly all documents have.
+    lefts = [*accumulate((term.bound for term in reversed(by_strength)), initial=0.0)][::-1]
     least = 0.0  # what a document must reach at the least
     racing: Places | None = None  # None while any document can still come among the best
-    for term in sorted(terms, key=lambda term: -term.bound):
+    for term, left, left_after in zip(by_strength, lefts, lefts[1:], strict=False):
         if racing is None and touched and len(term.found) >= WORTH_SKIPPING:
             reached = np.concatenate(touched)
             found = sums[reached]
@@ -154,8 +157,7 @@ def _add_strongest_first(
             _add_to_racing(term, racing, sums)
             found = sums[racing]
             least = _least_of_best(found, limit, blur)
-            racing = racing[found >= least - (left - term.bound)]
-        left -= term.bound
+            racing = racing[found >= least - left_after]
     return np.concatenate(touched) if racing is None else racing
 
 
@@ -171,7 +173,7 @@ def _add_to_all(term: Term, sums: Numbers, touched: list[Places]) -> None:
 
 
 def _add_to_racing(term: Term, racing: Places, sums: Numbers) -> None:
-    if racing.size < MORE_TO_LOOK_UP * len(term.found):
+    if racing.size * LOOKING_UP < len(term.found):
         there, places = _found_at(term, racing)
         documents = racing[there]
     else:
