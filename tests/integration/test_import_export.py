@@ -58,6 +58,8 @@ def test_what_is_exported_and_imported_is_the_same_in_every_store(run_cli: Run, 
 @contextmanager
 def importing(folder: Path) -> Generator[subprocess.Popen[bytes], None, None]:
     """An import that waits for more lines."""
+    # Tests that run in the background may ignore Ctrl-C, and what they start inherits that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         [COMMAND, "import", "-", "--json"],
         stdin=subprocess.PIPE,
@@ -65,6 +67,7 @@ def importing(folder: Path) -> Generator[subprocess.Popen[bytes], None, None]:
         stderr=subprocess.PIPE,
         env={**os.environ, "MCP_MEMORY_SQLITE_PATH": str(folder / "cli.db")},
     )
+    signal.signal(signal.SIGINT, before)
     try:
         yield process
     finally:
