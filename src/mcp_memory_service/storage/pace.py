@@ -65,7 +65,7 @@ class _Begun(Generic[T]):
         if not self._outcome:
             try:
                 self._outcome.append(finished(self._asked))
-            except Exception as error:
+            except Exception as error:  # raised again, here and by whoever else awaits it
                 self._failure = error
                 raise
         return self._outcome[0]
