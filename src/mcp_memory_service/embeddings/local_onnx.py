@@ -131,7 +131,7 @@ class LocalEmbedder:
             return job(self._loaded())
         except EmbedderUnavailable:
             raise
-        except Exception as error:
+        except Exception as error:  # of the runtime, which does not say what it may raise
             raise EmbedderUnavailable(f"The embedding model failed: {error}") from error
 
     def _loaded(self) -> "MiniLM":
@@ -140,7 +140,7 @@ class LocalEmbedder:
                 self._model = MiniLM(self._onnx_threads)
             except EmbedderUnavailable:
                 raise
-            except Exception as error:
+            except Exception as error:  # of the runtime or the tokenizer
                 raise EmbedderUnavailable(f"The embedding model cannot be loaded: {error}") from error
         return self._model
 

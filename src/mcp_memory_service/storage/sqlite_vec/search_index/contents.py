@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .codes import Quantizer
 from .columns import Documents, NameCodes, Windows, has_sessions, is_one_each
+from .cutting import found_in
 from .postings import FixedPostings, term_keys
 from .snapshot import Position, Snapshot
 from .source import Batch, Tokens
@@ -141,8 +142,8 @@ def _base_part(snapshot: Snapshot) -> Part:
 
 def _places(documents: Documents, memory_ids: NDArray[np.int64]) -> NDArray[np.intp]:
     """Where these memories are in a snapshot, which is in the order of their ids."""
-    places = np.minimum(np.searchsorted(documents.memory_ids, memory_ids), len(documents) - 1)
-    return places[documents.memory_ids[places] == memory_ids]
+    _, places = found_in(documents.memory_ids, memory_ids)
+    return places
 
 
 def _counted(codes: NDArray[np.int32]) -> list[tuple[int, int]]:

@@ -105,7 +105,7 @@ class CurrentIndex:
 
 def _take_in(connection: apsw.Connection, contents: Contents, most: int) -> bool:
     """Whether there may be more to take in."""
-    if contents.changed_since:
+    if contents.changed_since:  # just loaded, and not in use yet
         changed, contents.changed_since = contents.changed_since[:most], contents.changed_since[most:]
         contents.apply(changed, batch_of(connection, changed), tokens_like(connection), contents.position)
         return True

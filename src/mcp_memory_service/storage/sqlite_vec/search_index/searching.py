@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ....models import Candidates, MemoryFilter, QueryTerms, Vector
 from .codes import nearest_codes, similarities, unit_length
-from .cutting import last_of_best
+from .cutting import found_in, last_of_best
 from .postings import NAME, TAG, WORD, Occurrences, bm25, most_of_bm25, rarity
 from .ranking import Found, best_of, ranked
 from .summing import Rule, Term, best_sums
@@ -97,11 +97,8 @@ def word_rarities(view: IndexView, words: Iterable[str]) -> dict[str, float]:
 
 def _in_either(one: Occurrences, other: Occurrences) -> int:
     fewer, more = sorted((one, other), key=len)
-    if not len(fewer):
-        return len(more)
-    places = np.minimum(np.searchsorted(more.documents, fewer.documents), len(more) - 1)
-    both = np.count_nonzero(more.documents[places] == fewer.documents)
-    return len(one) + len(other) - int(both)
+    in_both, _ = found_in(more.documents, fewer.documents)
+    return len(one) + len(other) - in_both.size
 
 
 def _compared(

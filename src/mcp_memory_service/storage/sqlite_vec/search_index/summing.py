@@ -14,7 +14,7 @@ from itertools import accumulate, groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from .cutting import last_of_best
+from .cutting import found_in, last_of_best
 from .postings import Occurrences
 from .view import Mask
 
@@ -174,7 +174,7 @@ def _add_to_all(term: Term, sums: Numbers, touched: list[Places]) -> None:
 
 def _add_to_racing(term: Term, racing: Places, sums: Numbers) -> None:
     if racing.size * LOOKING_UP < len(term.found):
-        there, places = _found_at(term, racing)
+        there, places = found_in(term.found.documents, racing)
         documents = racing[there]
     else:
         is_racing = np.zeros(sums.size, np.bool_)
@@ -184,19 +184,11 @@ def _add_to_racing(term: Term, racing: Places, sums: Numbers) -> None:
     sums[documents] += term.shares(places, documents)
 
 
-def _found_at(term: Term, documents: Places) -> tuple[Places, Places]:
-    """Which of the documents have the term, and where they are among those that have it."""
-    having = term.found.documents
-    places = np.minimum(np.searchsorted(having, documents.astype(having.dtype)), having.size - 1)
-    there = np.flatnonzero(having[places] == documents)
-    return there, places[there]
-
-
 def _sums_in_order(terms: Sequence[Term], documents: Places) -> Numbers:
     """The sums of a few documents, to the last bit as they are in the order of the terms."""
     sums = np.zeros(documents.size, np.float64)
     for term in terms:
-        there, places = _found_at(term, documents)
+        there, places = found_in(term.found.documents, documents)
         sums[there] += term.shares(places, documents[there])
     return sums
 
