@@ -14,8 +14,8 @@ from mcp_memory_service.models import EmbeddedMemory, Memory, Vector, content_ha
 
 ROOT = Path(__file__).parent.parent
 DIMENSION = 384
-MOST_TAGS = 20
-LEAST_WORDS = 4
+MAX_TAGS = 20
+MIN_WORDS = 4
 QUERY_WORDS = 6
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -34,7 +34,7 @@ def memories(count: int, data: Path | None) -> list[EmbeddedMemory]:
     for number, (text, tags) in enumerate(islice(cycle(texts_of(data)), count)):
         content = f"{text} ({number})"  # so that none comes twice
         vector = unit_vector(chance)
-        note = Memory(content, content_hash(content), number, number, tags=tags[:MOST_TAGS], memory_type="note")
+        note = Memory(content, content_hash(content), number, number, tags=tags[:MAX_TAGS], memory_type="note")
         made.append(EmbeddedMemory(note, (vector,)))
     return made
 
@@ -51,8 +51,8 @@ def sentences_of(data: Path | None) -> dict[str, tuple[str, ...]]:
     for text, tags in texts_of(data):
         for part in _SENTENCE_END.split(text):
             sentence = part.strip()
-            if len(sentence.split()) >= LEAST_WORDS:
-                found.setdefault(sentence, tags[:MOST_TAGS])
+            if len(sentence.split()) >= MIN_WORDS:
+                found.setdefault(sentence, tags[:MAX_TAGS])
     return found
 
 

@@ -32,7 +32,7 @@ from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 MEMORIES = Path(__file__).parents[1] / "tests" / "eval" / "memories.jsonl"
-LEAST_CHARS = 15
+MIN_CHARS = 15
 BUDGETS = (256, 512, 1024, 2048)
 QUERY_PIECES = range(6, 21)
 STORED_BATCH = 100
@@ -45,7 +45,7 @@ def sentences(data: Path | None, wanted: int) -> list[str]:
     found: dict[str, None] = {}
     for text in _texts(data):
         for sentence in re.split(r"(?<=[.!?])\s+", text):
-            if len(sentence) >= LEAST_CHARS:
+            if len(sentence) >= MIN_CHARS:
                 found[sentence] = None
         if len(found) >= wanted:
             break

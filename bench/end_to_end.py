@@ -28,7 +28,7 @@ WARM_UP = 20
 CONNECTIONS = (1, 8, 32)
 LOAD_CONNECTIONS = 32
 # More than a server on two cores can answer with its model, so that a load does not end for lack of queries.
-MOST_PER_SECOND = 1000
+MAX_PER_SECOND = 1000
 
 
 def measure(store: Path, data: Path | None, queries: int, load_seconds: float, limit_seconds: float) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def measure(store: Path, data: Path | None, queries: int, load_seconds: float, l
         figures["rss_mb"] = rss_mb(server.process.pid)
         figures["mcp"] = asyncio.run(over_mcp(f"{server.url}/mcp", list(islice(asked, queries)), limit_seconds))
         if load_seconds:
-            many = made_queries(sentences, round(load_seconds * MOST_PER_SECOND), seed=3)
+            many = made_queries(sentences, round(load_seconds * MAX_PER_SECOND), seed=3)
             figures["load"] = over_rest(server.url, many, LOAD_CONNECTIONS, load_seconds)
         figures["rss_mb_after_all"] = rss_mb(server.process.pid)
     return figures

@@ -24,9 +24,9 @@ from mcp_memory_service.config import Settings, load_settings
 from mcp_memory_service.embeddings.base import Embedder
 from mcp_memory_service.models import EmbeddedMemory, Memory, SearchMode, Vector, content_hash
 from mcp_memory_service.services import MemoryService, RetrievalResult
-from mcp_memory_service.storage.base import MemoryStorage
+from mcp_memory_service.storage.ports import Store
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
-from mcp_memory_service.storage.sqlite_vec.search_index import LiveIndex
+from mcp_memory_service.storage.sqlite_vec.index import LiveIndex
 from measuring import Latency, Stopwatch, disk_mb, enough, rss_mb, share
 
 TOP = 10
@@ -104,13 +104,13 @@ async def _until_index_is_built(service: MemoryService, question: Question) -> N
         await asyncio.sleep(0.1)
 
 
-async def _until_nothing_is_due(storage: MemoryStorage) -> None:
+async def _until_nothing_is_due(storage: Store) -> None:
     """When nothing more is written, what is outside of the file of the index gets into it; until then, the builder
     takes one of the cores."""
     index = storage._index if isinstance(storage, SqliteVecStorage) else None  # pyright: ignore[reportPrivateUsage]
     while isinstance(index, LiveIndex):
-        contents = index._current.contents  # pyright: ignore[reportPrivateUsage]
-        if contents is None or not contents.is_worth_renewing:
+        segments = index._current.segments  # pyright: ignore[reportPrivateUsage]
+        if segments is None or not segments.is_worth_rebuilding:
             break
         await asyncio.sleep(0.1)
 

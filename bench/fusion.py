@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from typing import cast
 
 from mcp_memory_service.hybrid_search import RankingPolicy
-from mcp_memory_service.models import Candidate, Candidates, MemoryFilter
-from mcp_memory_service.services.retrieval import Retrieval, RetrievalRequest
-from mcp_memory_service.services.searching import Searching
-from mcp_memory_service.services.signals import Answers, KeywordSignal, TagSignal, VectorSignal
-from mcp_memory_service.storage.base import MemoryStorage
+from mcp_memory_service.hybrid_search.columns.candidates import Candidates
+from mcp_memory_service.models import Candidate, MemoryFilter
+from mcp_memory_service.services.search.search import Retrieval, RetrievalRequest
+from mcp_memory_service.services.search.searching import Searching
+from mcp_memory_service.services.search.signals import Answers, KeywordSignal, TagSignal, VectorSignal
+from mcp_memory_service.storage.ports import Store
 from mcp_memory_service.timestamps import MICROSECONDS_PER_DAY
 
 NOW = 20_000 * MICROSECONDS_PER_DAY
@@ -60,7 +61,7 @@ async def least_milliseconds(in_session: bool, equal: bool, repetitions: int) ->
         KeywordSignal(found(chance, keyword, in_session, equal)),
         TagSignal(found(chance, tag, in_session, equal)),
     )
-    storage = cast("MemoryStorage", Neighbours(found(chance, range(10_000, 10_040), in_session, equal)))
+    storage = cast("Store", Neighbours(found(chance, range(10_000, 10_040), in_session, equal)))
     retrieval = Retrieval(storage, cast("Searching", None), RankingPolicy(), lambda: NOW, time.monotonic)
     least = float("inf")
     for _ in range(repetitions):

@@ -27,7 +27,7 @@ from tests.qdrant_target import collection_of, qdrant_server  # noqa: E402
 
 from mcp_memory_service.hybrid_search import indexed_text, query_terms  # noqa: E402
 from mcp_memory_service.models import Candidate, EmbeddedMemory, Memory, MemoryFilter, content_hash  # noqa: E402
-from mcp_memory_service.storage.base import WholeStorage  # noqa: E402
+from mcp_memory_service.storage.ports import Store  # noqa: E402
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage  # noqa: E402
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage  # noqa: E402
 
@@ -51,7 +51,7 @@ def memories(data: Path, count: int) -> list[EmbeddedMemory]:
     return made
 
 
-async def compare(stores: tuple[WholeStorage, WholeStorage], queries: Sequence[str]) -> Counter[str]:
+async def compare(stores: tuple[Store, Store], queries: Sequence[str]) -> Counter[str]:
     """How many lists differ, by signal."""
     chance = random.Random(1)
     sqlite, qdrant = stores
@@ -76,7 +76,7 @@ def _order(found: Sequence[Candidate]) -> list[str]:
 
 def _same_similarities(one: Sequence[Candidate], other: Sequence[Candidate]) -> bool:
     return len(one) == len(other) and all(
-        abs(a.raw_score - b.raw_score) <= SAME_SIMILARITY for a, b in zip(one, other, strict=True)
+        abs(a.score - b.score) <= SAME_SIMILARITY for a, b in zip(one, other, strict=True)
     )
 
 

@@ -16,6 +16,8 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from tests.support.one_memory import store_one
+
 from corpora import DIMENSION, memories
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import EmbeddedMemory
@@ -57,7 +59,7 @@ async def _fill(store: SqliteVecStorage, items: list[EmbeddedMemory]) -> None:
 
 async def _one_by_one(store: SqliteVecStorage, items: list[EmbeddedMemory]) -> None:
     for item in items:
-        await store.store(item)
+        await store_one(store, item)
 
 
 def main() -> None:

@@ -14,8 +14,8 @@ from mcp_memory_service.api.security import MAX_BODY_BYTES
 from mcp_memory_service.cli import exit_codes
 from mcp_memory_service.config import allowed_range, documented_settings, load_settings
 from mcp_memory_service.models import MAX_METADATA_CHARS, MAX_TAGS
-from mcp_memory_service.services import checks
-from mcp_memory_service.storage.base import KEYS_KEPT_MICROSECONDS
+from mcp_memory_service.services.write import checks
+from mcp_memory_service.storage.ports import KEYS_KEPT_MICROSECONDS
 from mcp_memory_service.timestamps import MICROSECONDS_PER_DAY
 
 MICROSECONDS_PER_HOUR = MICROSECONDS_PER_DAY // 24

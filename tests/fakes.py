@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mcp_memory_service.errors import EmbedderUnavailable, StorageUnavailable
-from mcp_memory_service.hybrid_search.words import split_words
+from mcp_memory_service.hybrid_search.text.words import split_words
 from mcp_memory_service.models import Candidate, MemoryFilter, QueryTerms, TagCount, TextMatches, Vector, VectorSample
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
@@ -85,9 +85,9 @@ class PartlyBrokenStorage(SqliteVecStorage):
         self._check("sample_vectors")
         return await super().sample_vectors(namespace, limit)
 
-    async def word_rarities(self, words: Sequence[str]) -> dict[str, float]:
-        self._check("word_rarities")
-        return await super().word_rarities(words)
+    async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
+        self._check("inverse_document_frequencies")
+        return await super().inverse_document_frequencies(words)
 
     async def check_search(self) -> None:
         self._check("check_search")

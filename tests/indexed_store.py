@@ -7,11 +7,11 @@ import apsw
 
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
-from mcp_memory_service.storage.sqlite_vec.search_index.building import build
-from mcp_memory_service.storage.sqlite_vec.search_index.contents import Contents
-from mcp_memory_service.storage.sqlite_vec.search_index.current import CurrentIndex
-from mcp_memory_service.storage.sqlite_vec.search_index.snapshot import index_file, read_snapshot
-from mcp_memory_service.storage.sqlite_vec.search_index.view import IndexView
+from mcp_memory_service.storage.sqlite_vec.index.build.build import build
+from mcp_memory_service.storage.sqlite_vec.index.format.segment_file import index_file, read_segment_file
+from mcp_memory_service.storage.sqlite_vec.index.live.catch_up import CurrentIndex
+from mcp_memory_service.storage.sqlite_vec.index.live.segments import Segments
+from mcp_memory_service.storage.sqlite_vec.index.query.reader import IndexReader
 
 
 class EagerIndex:
@@ -27,13 +27,16 @@ class EagerIndex:
 
     searches_are_brief = True
 
-    def view_for(self, connection: apsw.Connection) -> IndexView | None:
+    def reader_for(self, connection: apsw.Connection) -> IndexReader | None:
         with self._making:
             if not self._current.is_usable or not self._current.still_follows(connection):
                 self._make(connection)
-            view = self._current.view_for(connection)
-            self.answered += view is not None
-            return view
+            reader = self._current.reader_for(connection)
+            self.answered += reader is not None
+            return reader
+
+    async def wait_ready(self) -> None:
+        pass
 
     def build_again(self) -> None:
         self._current.forget()
@@ -42,8 +45,8 @@ class EagerIndex:
         if not connection.execute("SELECT count(*) FROM vectors").get:
             return
         build(connection, self._file)
-        contents = Contents(read_snapshot(self._file))
-        while self._current.take_in_some(connection, contents):
+        segments = Segments(read_segment_file(self._file))
+        while self._current.take_in_some(connection, segments):
             pass
 
     async def close(self) -> None:

@@ -8,7 +8,7 @@ from tests.contract.memories import memory
 from tests.fakes import WordEmbedder
 
 from mcp_memory_service.models import EmbeddedMemory, Memory
-from mcp_memory_service.storage.base import WholeStorage
+from mcp_memory_service.storage.ports import Store
 
 Contents: TypeAlias = dict[tuple[str, str], tuple[Memory, NDArray[np.float32]]]
 """Every memory by namespace and hash, with its vectors."""
@@ -37,7 +37,7 @@ def notes(count: int) -> list[EmbeddedMemory]:
     ]
 
 
-async def contents(store: WholeStorage) -> Contents:
+async def contents(store: Store) -> Contents:
     found: Contents = {}
     cursor: str | None = None
     while True:

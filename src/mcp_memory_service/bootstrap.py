@@ -11,7 +11,7 @@ from .errors import ConfigurationError, InvalidInput
 from .hybrid_search import indexed_text
 from .models import DEFAULT_NAMESPACE, Progress
 from .services import MemoryService, ServiceLimits
-from .storage.base import WholeStorage
+from .storage.ports import Store
 from .storage.sqlite_vec import IndexOptions, SqliteVecStorage, StoreUpkeep
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Backends(NamedTuple):
     """What a service is made of, for who needs the parts."""
 
-    storage: WholeStorage
+    storage: Store
     embedder: Embedder
 
 
@@ -42,7 +42,7 @@ async def open_backends(
 
 
 @asynccontextmanager
-async def open_existing(settings: Settings) -> AsyncGenerator[WholeStorage, None]:
+async def open_existing(settings: Settings) -> AsyncGenerator[Store, None]:
     """A store as it is, whatever embedding model it was made with; refused if there is none."""
     if settings.storage_backend == "qdrant":
         storage_class, options = _qdrant(settings.qdrant)
@@ -106,7 +106,7 @@ async def _ended(task: asyncio.Task[None]) -> None:
     await asyncio.wait({task})
 
 
-async def _storage(settings: Settings, embedder: Embedder, *, with_index: bool) -> WholeStorage:
+async def _storage(settings: Settings, embedder: Embedder, *, with_index: bool) -> Store:
     if settings.storage_backend == "qdrant":
         storage_class, options = _qdrant(settings.qdrant)
         return await storage_class.open(options, embedder.model_id, embedder.dimension, indexed_text)

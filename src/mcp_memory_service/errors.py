@@ -10,7 +10,7 @@ MemoryServiceError
 │   ├── EmbeddingMismatch     written with another embedding model or dimension
 │   ├── SchemaTooNew          written by a newer version of this program
 │   ├── UnsafeFilesystem      on a mount where SQLite damages files
-│   ├── NotOurs               a file of another program
+│   ├── ForeignStore               a file of another program
 │   ├── BackupDamaged         a backup that is not as it was written
 │   └── EngineTooOld          the SQLite library or the Qdrant server is too old to be trusted
 ├── Unavailable               may work again later
@@ -94,8 +94,8 @@ class UnsafeFilesystem(StoreRefused):
     code: ClassVar[str] = "unsafe_filesystem"
 
 
-class NotOurs(StoreRefused):
-    code: ClassVar[str] = "not_ours"
+class ForeignStore(StoreRefused):
+    code: ClassVar[str] = "foreign_store"
 
 
 class BackupDamaged(StoreRefused):

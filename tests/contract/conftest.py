@@ -8,19 +8,19 @@ from tests.indexed_store import open_indexed
 from tests.qdrant_target import QdrantTarget, collection_of
 
 from mcp_memory_service.hybrid_search import indexed_text
-from mcp_memory_service.storage.base import MemoryStorage, WholeStorage
+from mcp_memory_service.storage.ports import Store
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 DIMENSION = 4
 MODEL_ID = "contract-4"
 
-Opener = Callable[[Path], Awaitable[WholeStorage]]
+Opener = Callable[[Path], Awaitable[Store]]
 
 
 @pytest.fixture
 def open_sqlite_vec() -> Opener:
-    async def open_file(folder: Path) -> WholeStorage:
+    async def open_file(folder: Path) -> Store:
         return await SqliteVecStorage.open(folder / "store.db", MODEL_ID, DIMENSION, indexed_text)
 
     return open_file
@@ -28,7 +28,7 @@ def open_sqlite_vec() -> Opener:
 
 @pytest.fixture
 def open_sqlite_vec_indexed() -> Opener:
-    async def open_file(folder: Path) -> WholeStorage:
+    async def open_file(folder: Path) -> Store:
         return await open_indexed(folder / "store.db", MODEL_ID, DIMENSION)
 
     return open_file
@@ -36,7 +36,7 @@ def open_sqlite_vec_indexed() -> Opener:
 
 @pytest.fixture
 def open_qdrant(qdrant_url: str) -> Opener:
-    async def open_collection(folder: Path) -> WholeStorage:
+    async def open_collection(folder: Path) -> Store:
         options = QdrantOptions(qdrant_url, collection_of(folder))
         return await QdrantStorage.open(options, MODEL_ID, DIMENSION, indexed_text)
 
@@ -45,7 +45,7 @@ def open_qdrant(qdrant_url: str) -> Opener:
 
 @pytest.fixture
 def open_qdrant_grpc(qdrant_target: QdrantTarget) -> Opener:
-    async def open_collection(folder: Path) -> WholeStorage:
+    async def open_collection(folder: Path) -> Store:
         options = QdrantOptions(qdrant_target.url, collection_of(folder), grpc=True, grpc_port=qdrant_target.grpc_port)
         return await QdrantStorage.open(options, MODEL_ID, DIMENSION, indexed_text)
 
@@ -62,7 +62,7 @@ def open_store(request: pytest.FixtureRequest) -> Opener:
 
 
 @pytest.fixture
-async def store(open_store: Opener, tmp_path: Path) -> AsyncGenerator[MemoryStorage, None]:
+async def store(open_store: Opener, tmp_path: Path) -> AsyncGenerator[Store, None]:
     opened = await open_store(tmp_path)
     yield opened
     await opened.close()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mcp_memory_service.models import EmbeddedMemory, JsonValue, Memory, MemoryFilter, Vector, content_hash
-from mcp_memory_service.storage.base import MemoryStorage
+from mcp_memory_service.storage.ports import Store
 
 EVERYTHING = MemoryFilter()
 EAST: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)
@@ -48,9 +48,7 @@ def toward_north(share: float) -> tuple[float, ...]:
     return (1.0 - share, share, 0.0, 0.0)
 
 
-async def contents_near(
-    store: MemoryStorage, direction: tuple[float, ...], where: MemoryFilter, limit: int = 10
-) -> list[str]:
+async def contents_near(store: Store, direction: tuple[float, ...], where: MemoryFilter, limit: int = 10) -> list[str]:
     found = await store.retrieve(vector(*direction), limit, where)
     memories = await store.get_many(where.namespace, [candidate.content_hash for candidate in found])
     return [stored.content for stored in memories]

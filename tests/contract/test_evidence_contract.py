@@ -3,10 +3,11 @@
 import math
 
 import pytest
+from tests.support.one_memory import store_one
 
 from mcp_memory_service.hybrid_search import query_terms
 from mcp_memory_service.models import EmbeddedMemory, MemoryFilter
-from mcp_memory_service.storage.base import MemoryStorage
+from mcp_memory_service.storage.ports import Store
 
 from .memories import EAST, EVERYTHING, NORTH, embedded, memory, vector
 
@@ -17,12 +18,12 @@ def turn(
     return embedded(memory(content, *tags, namespace=namespace, session=session, sequence=sequence))
 
 
-async def test_neighbours_are_the_memories_before_and_after_in_the_session(store: MemoryStorage):
+async def test_neighbours_are_the_memories_before_and_after_in_the_session(store: Store):
     items = [turn("talk", number, f"turn {number}") for number in (1, 2, 3, 5)]
     await store.store_batch([*items, turn("other", 2, "elsewhere"), turn(None, None, "alone"), turn("talk", None, "?")])
     hashes = {item.memory.sequence: item.memory.content_hash for item in items}
     found = await store.adjacent([hashes[2]], 100, EVERYTHING)
-    assert [(candidate.session, candidate.sequence, candidate.raw_score) for candidate in found] == [
+    assert [(candidate.session, candidate.sequence, candidate.score) for candidate in found] == [
         ("talk", 1, 0.0),
         ("talk", 3, 0.0),
     ]
@@ -32,14 +33,14 @@ async def test_neighbours_are_the_memories_before_and_after_in_the_session(store
     assert len(await store.adjacent([hashes[2]], 1, EVERYTHING)) == 1
 
 
-async def test_the_ends_of_the_numbers_have_neighbours_too(store: MemoryStorage):
+async def test_the_ends_of_the_numbers_have_neighbours_too(store: Store):
     ends = [turn("talk", number, f"turn {number}") for number in (0, 1, 2**63 - 2, 2**63 - 1)]
     await store.store_batch(ends)
     found = await store.adjacent([ends[0].memory.content_hash, ends[3].memory.content_hash], 100, EVERYTHING)
     assert [candidate.sequence for candidate in found] == [1, 2**63 - 2]
 
 
-async def test_neighbours_pass_the_filter_and_stay_in_the_namespace(store: MemoryStorage):
+async def test_neighbours_pass_the_filter_and_stay_in_the_namespace(store: Store):
     first, second = turn("talk", 1, "first"), turn("talk", 2, "second", "wanted")
     await store.store_batch([first, second, turn("talk", 2, "theirs", namespace="theirs")])
     origin = [first.memory.content_hash]
@@ -49,16 +50,16 @@ async def test_neighbours_pass_the_filter_and_stay_in_the_namespace(store: Memor
     assert await store.adjacent(origin, 100, MemoryFilter(after=2_000)) == []
 
 
-async def test_searches_tell_the_place_in_the_session(store: MemoryStorage):
-    await store.store(turn("talk", 7, "tunnel"))
+async def test_searches_tell_the_place_in_the_session(store: Store):
+    await store_one(store, turn("talk", 7, "tunnel"))
     (found,) = await store.retrieve(vector(*EAST), 5, EVERYTHING)
     assert (found.session, found.sequence) == ("talk", 7)
 
 
-async def test_a_small_namespace_is_sampled_whole_and_a_large_one_up_to_the_limit(store: MemoryStorage):
+async def test_a_small_namespace_is_sampled_whole_and_a_large_one_up_to_the_limit(store: Store):
     assert len((await store.sample_vectors("default", 10)).vectors) == 0
     await store.store_batch([embedded(memory(f"note {i}"), EAST, NORTH) for i in range(4)])
-    await store.store(turn(None, None, "theirs", namespace="theirs"))
+    await store_one(store, turn(None, None, "theirs", namespace="theirs"))
     whole = await store.sample_vectors("default", 100)
     assert (whole.memories, whole.vectors.shape) == (4, (8, 4))
     part = await store.sample_vectors("default", 4)
@@ -66,18 +67,18 @@ async def test_a_small_namespace_is_sampled_whole_and_a_large_one_up_to_the_limi
     assert (part.vectors == (await store.sample_vectors("default", 4)).vectors).all()
 
 
-async def test_rare_words_are_rarer_than_common_ones_and_unknown_ones_the_rarest(store: MemoryStorage):
+async def test_rare_words_are_rarer_than_common_ones_and_unknown_ones_the_rarest(store: Store):
     await store.store_batch([turn(None, None, f"tunnel number{i}") for i in range(9)])
-    rarities = await store.word_rarities(["tunnel", "number3", "absent"])
+    rarities = await store.inverse_document_frequencies(["tunnel", "number3", "absent"])
     assert rarities["tunnel"] == 0.0
     assert rarities["number3"] == pytest.approx(math.log(8.5 / 1.5))
     assert rarities["absent"] == pytest.approx(math.log(9.5 / 0.5))
-    assert await store.word_rarities([]) == {}
+    assert await store.inverse_document_frequencies([]) == {}
 
 
-async def test_a_keyword_search_says_which_words_of_the_query_its_best_hit_has(store: MemoryStorage):
+async def test_a_keyword_search_says_which_words_of_the_query_its_best_hit_has(store: Store):
     await store.store_batch([turn(None, None, "the tunnel of rathole is reused"), turn(None, None, "a tunnel")])
-    await store.store(embedded(memory("# Design\n\nkeep alive", "gateway"), EAST))
+    await store_one(store, embedded(memory("# Design\n\nkeep alive", "gateway"), EAST))
 
     async def best_has(query: str) -> frozenset[str]:
         return (await store.search_by_text(query_terms(query), 5, EVERYTHING)).best_has

@@ -7,74 +7,75 @@ from pathlib import Path
 import pytest
 from tests.contract.conftest import Opener
 from tests.contract.memories import EVERYTHING, embedded, memory
+from tests.support.one_memory import get_one, store_one
 
 from mcp_memory_service.errors import IdempotencyKeyReused, InvalidInput
-from mcp_memory_service.models import Feedback, Memory, MemoryPatch, RequestKey, content_hash
-from mcp_memory_service.storage.base import KEYS_KEPT_MICROSECONDS, WholeStorage
+from mcp_memory_service.models import Feedback, IdempotencyKey, Memory, MemoryPatch, content_hash
+from mcp_memory_service.storage.ports import KEYS_KEPT_MICROSECONDS, Store
 
 NOTE = memory("tunnel", "lab")
 OURS, THEIRS = MemoryPatch(tags=("ours",)), MemoryPatch(tags=("theirs",))
 
 
-def keyed(key: str, asked: str, at: int = 1_000) -> RequestKey:
-    return RequestKey(key, asked, at)
+def keyed(key: str, asked: str, at: int = 1_000) -> IdempotencyKey:
+    return IdempotencyKey(key, asked, at)
 
 
 @pytest.fixture
-async def store(open_store: Opener, tmp_path: Path) -> AsyncGenerator[WholeStorage, None]:
+async def store(open_store: Opener, tmp_path: Path) -> AsyncGenerator[Store, None]:
     opened = await open_store(tmp_path)
-    await opened.store(embedded(NOTE))
+    await store_one(opened, embedded(NOTE))
     yield opened
     await opened.close()
 
 
 @pytest.fixture
-async def other(open_store: Opener, tmp_path: Path, store: WholeStorage) -> AsyncGenerator[WholeStorage, None]:
+async def other(open_store: Opener, tmp_path: Path, store: Store) -> AsyncGenerator[Store, None]:
     """The same store, as another process has it open."""
     opened = await open_store(tmp_path)
     yield opened
     await opened.close()
 
 
-async def deleted(store: WholeStorage, request: RequestKey | None, stored: Memory = NOTE) -> bool:
+async def deleted(store: Store, request: IdempotencyKey | None, stored: Memory = NOTE) -> bool:
     return await store.delete(stored.namespace, stored.content_hash, request)
 
 
 async def tags_after(
-    store: WholeStorage, patch: MemoryPatch, request: RequestKey | None, now: int = 1_000
+    store: Store, patch: MemoryPatch, request: IdempotencyKey | None, now: int = 1_000
 ) -> tuple[str, ...] | None:
     patched = await store.update("default", NOTE.content_hash, patch, now, request)
     return patched.tags if patched else None
 
 
-async def test_a_delete_that_is_sent_again_answers_as_the_first_did(store: WholeStorage):
+async def test_a_delete_that_is_sent_again_answers_as_the_first_did(store: Store):
     request = keyed("k", "delete tunnel")
     assert [await deleted(store, request) for _ in range(3)] == [True, True, True]
-    assert await store.get("default", NOTE.content_hash) is None
+    assert await get_one(store, "default", NOTE.content_hash) is None
 
 
-async def test_a_delete_that_is_sent_again_leaves_a_memory_stored_anew_alone(store: WholeStorage):
+async def test_a_delete_that_is_sent_again_leaves_a_memory_stored_anew_alone(store: Store):
     request = keyed("k", "delete tunnel")
     assert await deleted(store, request)
-    await store.store(embedded(NOTE))
+    await store_one(store, embedded(NOTE))
     said = Feedback("port", NOTE.content_hash, True, 1)
     await store.add_feedback("default", said)
     assert await deleted(store, request)
-    assert await store.get("default", NOTE.content_hash) == NOTE
+    assert await get_one(store, "default", NOTE.content_hash) == NOTE
     assert await store.list_feedback("default") == [said]
     assert await deleted(store, keyed("another", "delete tunnel"))
-    assert await store.get("default", NOTE.content_hash) is None
+    assert await get_one(store, "default", NOTE.content_hash) is None
 
 
-async def test_a_delete_that_found_nothing_finds_nothing_again(store: WholeStorage):
+async def test_a_delete_that_found_nothing_finds_nothing_again(store: Store):
     later = memory("later")
     assert not await deleted(store, keyed("k", "delete later"), later)
-    await store.store(embedded(later))
+    await store_one(store, embedded(later))
     assert not await deleted(store, keyed("k", "delete later"), later)
-    assert await store.get("default", later.content_hash) == later
+    assert await get_one(store, "default", later.content_hash) == later
 
 
-async def test_an_update_that_is_sent_again_does_not_undo_what_came_after(store: WholeStorage):
+async def test_an_update_that_is_sent_again_does_not_undo_what_came_after(store: Store):
     request = keyed("k", "update tunnel: ours")
     assert await tags_after(store, OURS, request) == ("ours",)
     assert await tags_after(store, THEIRS, None) == ("theirs",)
@@ -82,7 +83,7 @@ async def test_an_update_that_is_sent_again_does_not_undo_what_came_after(store:
     assert (await store.get_all_tags("default"))[0].tag == "theirs"
 
 
-async def test_an_update_that_changed_nothing_is_done_all_the_same(store: WholeStorage):
+async def test_an_update_that_changed_nothing_is_done_all_the_same(store: Store):
     request = keyed("k", "update tunnel: lab")
     unchanged = await store.update("default", NOTE.content_hash, MemoryPatch(tags=("lab",)), 5_000, request)
     assert unchanged == NOTE
@@ -90,16 +91,16 @@ async def test_an_update_that_changed_nothing_is_done_all_the_same(store: WholeS
     assert await tags_after(store, MemoryPatch(tags=("lab",)), request) == ("theirs",)
 
 
-async def test_an_update_is_not_applied_to_a_memory_stored_anew(store: WholeStorage):
+async def test_an_update_is_not_applied_to_a_memory_stored_anew(store: Store):
     request = keyed("k", "update tunnel: ours")
     await tags_after(store, OURS, request)
     await deleted(store, None)
     assert await tags_after(store, OURS, request) is None
-    await store.store(embedded(NOTE))
+    await store_one(store, embedded(NOTE))
     assert await tags_after(store, OURS, request) == ("lab",)
 
 
-async def test_an_update_that_found_nothing_or_was_refused_leaves_its_key_free(store: WholeStorage):
+async def test_an_update_that_found_nothing_or_was_refused_leaves_its_key_free(store: Store):
     request = keyed("k", "update")
     assert await store.update("default", content_hash("later"), OURS, 1, request) is None
     with pytest.raises(InvalidInput, match="101 tags"):
@@ -107,9 +108,9 @@ async def test_an_update_that_found_nothing_or_was_refused_leaves_its_key_free(s
     assert await tags_after(store, OURS, request) == ("ours",)
 
 
-async def test_a_key_is_refused_for_anything_else(store: WholeStorage):
+async def test_a_key_is_refused_for_anything_else(store: Store):
     await tags_after(store, OURS, keyed("updated", "update tunnel: ours"))
-    await store.store(embedded(memory("gone")))
+    await store_one(store, embedded(memory("gone")))
     await deleted(store, keyed("deleted", "delete gone"), memory("gone"))
     for used in ("updated", "deleted"):
         with pytest.raises(IdempotencyKeyReused):
@@ -121,7 +122,7 @@ async def test_a_key_is_refused_for_anything_else(store: WholeStorage):
     assert await tags_after(store, MemoryPatch(), None) == ("ours",)
 
 
-async def test_without_a_key_every_request_counts(store: WholeStorage):
+async def test_without_a_key_every_request_counts(store: Store):
     assert [await tags_after(store, patch, None) for patch in (OURS, THEIRS, OURS)] == [
         ("ours",),
         ("theirs",),
@@ -130,15 +131,15 @@ async def test_without_a_key_every_request_counts(store: WholeStorage):
     assert [await deleted(store, None) for _ in range(2)] == [True, False]
 
 
-async def test_namespaces_have_keys_of_their_own(store: WholeStorage):
+async def test_namespaces_have_keys_of_their_own(store: Store):
     theirs = memory("tunnel", namespace="other")
-    await store.store(embedded(theirs))
+    await store_one(store, embedded(theirs))
     assert await deleted(store, keyed("k", "delete tunnel"))
-    assert await store.get("other", theirs.content_hash) == theirs
+    assert await get_one(store, "other", theirs.content_hash) == theirs
     assert await deleted(store, keyed("k", "delete something else"), theirs)
 
 
-async def test_a_key_is_forgotten_after_a_day(store: WholeStorage):
+async def test_a_key_is_forgotten_after_a_day(store: Store):
     await tags_after(store, OURS, keyed("k", "update tunnel: ours", at=1_000))
     await tags_after(store, THEIRS, None)
     last_moment = 1_000 + KEYS_KEPT_MICROSECONDS - 1
@@ -149,7 +150,7 @@ async def test_a_key_is_forgotten_after_a_day(store: WholeStorage):
     assert await deleted(store, keyed("k", "delete tunnel", last_moment + 1 + KEYS_KEPT_MICROSECONDS))
 
 
-async def test_keys_outlive_the_process(open_store: Opener, tmp_path: Path, store: WholeStorage):
+async def test_keys_outlive_the_process(open_store: Opener, tmp_path: Path, store: Store):
     await tags_after(store, OURS, keyed("u", "update tunnel: ours"))
     await tags_after(store, THEIRS, None)
     await store.close()
@@ -162,10 +163,10 @@ async def test_keys_outlive_the_process(open_store: Opener, tmp_path: Path, stor
     await once_more.close()
 
 
-async def test_other_writes_do_not_make_a_memory_forget_its_requests(store: WholeStorage):
+async def test_other_writes_do_not_make_a_memory_forget_its_requests(store: Store):
     """More of them than a store keeps track of at once."""
     await tags_after(store, OURS, keyed("first", "update tunnel: ours"))
-    await store.store(embedded(memory("tunnel", "more")))
+    await store_one(store, embedded(memory("tunnel", "more")))
     for number in range(110):
         await tags_after(store, MemoryPatch(metadata={"n": number}), keyed(f"k{number}", f"update tunnel: {number}"))
     await tags_after(store, THEIRS, None)
@@ -177,20 +178,20 @@ async def test_other_writes_do_not_make_a_memory_forget_its_requests(store: Whol
     assert found.metadata == {"n": 109}
 
 
-async def test_of_two_deletes_at_once_with_one_key_one_is_carried_out(store: WholeStorage, other: WholeStorage):
+async def test_of_two_deletes_at_once_with_one_key_one_is_carried_out(store: Store, other: Store):
     for number in range(8):
         note = memory(f"note {number}")
-        await store.store(embedded(note))
+        await store_one(store, embedded(note))
         request = keyed(f"k{number}", f"delete note {number}")
         first, second, stored = await asyncio.gather(
-            deleted(store, request, note), deleted(other, request, note), store.store(embedded(note))
+            deleted(store, request, note), deleted(other, request, note), store_one(store, embedded(note))
         )
         assert (first, second) == (True, True)
         # Stored anew after the one delete, it is there; found already there, it was deleted with the rest.
-        assert (await store.get("default", note.content_hash) is not None) == stored.created
+        assert (await get_one(store, "default", note.content_hash) is not None) == stored.created
 
 
-async def test_of_two_updates_at_once_with_one_key_one_is_carried_out(store: WholeStorage, other: WholeStorage):
+async def test_of_two_updates_at_once_with_one_key_one_is_carried_out(store: Store, other: Store):
     for number in range(8):
         ours = MemoryPatch(metadata={"by": f"us {number}"})
         theirs = MemoryPatch(metadata={"by": f"them {number}"})
@@ -206,7 +207,7 @@ async def test_of_two_updates_at_once_with_one_key_one_is_carried_out(store: Who
         assert len(moments) == 1
 
 
-async def test_keys_are_no_memories(store: WholeStorage):
+async def test_keys_are_no_memories(store: Store):
     before = await store.stats("default")
     assert await tags_after(store, MemoryPatch(tags=("lab",)), keyed("u", "update tunnel")) == ("lab",)
     assert not await deleted(store, keyed("d", "delete unknown"), memory("unknown"))

@@ -13,7 +13,7 @@ from tests.qdrant_target import collection_of
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import Candidate, EmbeddedMemory, MemoryFilter
 from mcp_memory_service.services import MemoryService
-from mcp_memory_service.storage.base import WholeStorage
+from mcp_memory_service.storage.ports import Store
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
@@ -22,7 +22,7 @@ from .memories import EVERYTHING, memory
 EVALUATION = Path(__file__).parents[1] / "eval"
 FILTERS = [EVERYTHING, MemoryFilter(memory_type="decision"), MemoryFilter(after=30, before=100)]
 
-Stores = tuple[WholeStorage, WholeStorage]
+Stores = tuple[Store, Store]
 
 
 def notes() -> list[EmbeddedMemory]:
@@ -70,7 +70,7 @@ async def test_words_give_the_same_order_and_the_same_scores(stores: Stores, lim
         expected = (await sqlite.search_by_text(query_terms(query), limit, where)).candidates
         found = (await qdrant.search_by_text(query_terms(query), limit, where)).candidates
         assert order(found) == order(expected), query
-        assert [c.raw_score for c in found] == pytest.approx([c.raw_score for c in expected], rel=1e-9)
+        assert [c.score for c in found] == pytest.approx([c.score for c in expected], rel=1e-9)
 
 
 @pytest.mark.parametrize("limit", [5, 250])
@@ -90,9 +90,9 @@ async def test_vectors_give_the_same_order_up_to_ties(stores: Stores):
         vector = WordEmbedder.vector(query)
         expected = await sqlite.retrieve(vector, 50, EVERYTHING)
         found = await qdrant.retrieve(vector, 50, EVERYTHING)
-        assert [c.raw_score for c in found] == pytest.approx([c.raw_score for c in expected], abs=5e-6)
-        lowest = expected[-1].raw_score + 5e-6
-        above = {candidate.content_hash for candidate in expected if candidate.raw_score > lowest}
+        assert [c.score for c in found] == pytest.approx([c.score for c in expected], abs=5e-6)
+        lowest = expected[-1].score + 5e-6
+        above = {candidate.content_hash for candidate in expected if candidate.score > lowest}
         assert above <= set(order(found)), query
 
 
@@ -100,7 +100,9 @@ async def test_rarities_tags_and_listings_are_the_same(stores: Stores):
     sqlite, qdrant = stores
     for query in queries():
         words = query_terms(query).words
-        assert await qdrant.word_rarities(words) == pytest.approx(await sqlite.word_rarities(words))
+        assert await qdrant.inverse_document_frequencies(words) == pytest.approx(
+            await sqlite.inverse_document_frequencies(words)
+        )
     assert await qdrant.get_all_tags("default") == await sqlite.get_all_tags("default")
     for offset in range(0, 1000, 97):
         assert await qdrant.list_memories(EVERYTHING, offset, 97) == await sqlite.list_memories(EVERYTHING, offset, 97)

@@ -10,7 +10,8 @@ from tests.notes import store_notes
 from mcp_memory_service.errors import SearchUnavailable
 from mcp_memory_service.hybrid_search import RankingPolicy
 from mcp_memory_service.models import MemoryDraft, TagCount, Vector
-from mcp_memory_service.services import MemoryService, preparation
+from mcp_memory_service.services import MemoryService
+from mcp_memory_service.services.search import cached_inputs as preparation
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 
@@ -57,7 +58,7 @@ async def test_corpus_size_unknown_means_balanced_alpha(storage: SqliteVecStorag
     assert (found.degraded, found.alpha_used) == (("corpus_size_unavailable",), 0.5)
 
 
-@pytest.mark.parametrize("part", ["sample_vectors", "word_rarities"])
+@pytest.mark.parametrize("part", ["sample_vectors", "inverse_document_frequencies"])
 async def test_evidence_down_keeps_what_was_found_and_balances(storage: SqliteVecStorage, part: str):
     service = await degraded_service(storage, part)
     found = await service.retrieve_memories("topic 3 note")

@@ -49,7 +49,7 @@ async def test_opt_out_pure_vector(storage: SqliteVecStorage):
     (vector,) = await WordEmbedder().embed(["note about topic 3"])
     expected = await storage.retrieve(vector, 100, MemoryFilter())
     assert [hit.memory.content_hash for hit in found.results] == [c.content_hash for c in expected]
-    assert [hit.similarity for hit in found.results] == [c.raw_score for c in expected]
+    assert [hit.similarity for hit in found.results] == [c.score for c in expected]
     assert found.alpha_used == 1.0
     assert all(set(hit.provenance) == {"vector"} for hit in found.results)
 

@@ -11,16 +11,19 @@ from tests.large_stores import DIMENSION, EVERYTHING, LARGE, MODEL_ID, item, lar
 from mcp_memory_service.errors import StorageUnavailable
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import MemoryPatch
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep, indexed_reads, reads
-from mcp_memory_service.storage.sqlite_vec.connection import connect
-from mcp_memory_service.storage.sqlite_vec.search_index import index_file, searching
-from mcp_memory_service.storage.sqlite_vec.search_index.builder import _is_there
-from mcp_memory_service.storage.sqlite_vec.search_index.building import build
-from mcp_memory_service.storage.sqlite_vec.search_index.contents import Contents
-from mcp_memory_service.storage.sqlite_vec.search_index.current import CurrentIndex
-from mcp_memory_service.storage.sqlite_vec.search_index.snapshot import read_snapshot
-from mcp_memory_service.storage.sqlite_vec.search_index.source import AllRows, Batch, newest_position
-from mcp_memory_service.storage.sqlite_vec.writes import delete_memory, patch_memory, store_memory
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep
+from mcp_memory_service.storage.sqlite_vec.file.connection import connect
+from mcp_memory_service.storage.sqlite_vec.index import index_file
+from mcp_memory_service.storage.sqlite_vec.index.build.build import build
+from mcp_memory_service.storage.sqlite_vec.index.build.build_process import _is_there
+from mcp_memory_service.storage.sqlite_vec.index.format.segment_file import read_segment_file
+from mcp_memory_service.storage.sqlite_vec.index.live.catch_up import CurrentIndex
+from mcp_memory_service.storage.sqlite_vec.index.live.segments import Segments
+from mcp_memory_service.storage.sqlite_vec.index.query import indexed_reads
+from mcp_memory_service.storage.sqlite_vec.index.query import search as searching
+from mcp_memory_service.storage.sqlite_vec.index.source import AllRows, Batch, newest_position
+from mcp_memory_service.storage.sqlite_vec.queries import reads
+from mcp_memory_service.storage.sqlite_vec.queries.writes import delete_memory, patch_memory, store_memory
 
 
 @pytest.fixture
@@ -66,19 +69,19 @@ async def test_what_changes_while_an_index_is_built_is_read_again_and_nothing_el
 
     changes_while_building(change)
     build(reader, index_file(path))
-    contents = Contents(read_snapshot(index_file(path)))
-    assert len(contents.changed_since) == 3  # 5, 6 and 7
-    assert contents.position == newest_position(reader)
+    segments = Segments(read_segment_file(index_file(path)))
+    assert len(segments.changed_since) == 3  # 5, 6 and 7
+    assert segments.position == newest_position(reader)
     current = CurrentIndex(lambda _: None)
-    while current.take_in_some(reader, contents):
+    while current.take_in_some(reader, segments):
         pass
-    view = current.view_for(reader)
-    assert view is not None
-    assert view.count("default") == reads.count_memories(reader, "default") == LARGE - 3 + 2
-    late = {hit.content_hash for hit in searching.tagged(view, {"late": 1.0}, 10, EVERYTHING)}
+    index = current.reader_for(reader)
+    assert index is not None
+    assert index.count("default") == reads.count_memories(reader, "default") == LARGE - 3 + 2
+    late = {hit.content_hash for hit in searching.tagged(index, {"late": 1.0}, 10, EVERYTHING)}
     assert late == {item(7).memory.content_hash, item(51).memory.content_hash}
     terms = query_terms("note")
-    assert list(indexed_reads.matching(reader, view, terms, 100, EVERYTHING)) == list(
+    assert list(indexed_reads.matching(reader, index, terms, 100, EVERYTHING)) == list(
         reads.matching(reader, terms, 100, EVERYTHING)
     )
     reader.close()
@@ -89,13 +92,13 @@ async def test_a_file_that_lacks_much_of_what_changed_is_not_taken_for_a_new_one
     path: Path, changes_while_building: Callable[[Callable[[], object]], None], monkeypatch: pytest.MonkeyPatch
 ):
     """Else it would be loaded again and again in place of the one that is due."""
-    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.search_index.contents.LEAST_RENEWED", 5)
+    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.index.live.segments.MIN_RENEWED", 5)
     reader, writer = connect(path, read_only=True), connect(path, read_only=False)
     changes_while_building(
         lambda: [delete_memory(writer, "default", item(number).memory.content_hash) for number in (1, 2, 3)]
     )
     build(reader, index_file(path))
-    assert Contents(read_snapshot(index_file(path))).changed_since
+    assert Segments(read_segment_file(index_file(path))).changed_since
     assert not _is_there(reader, index_file(path), 0)
     build(reader, index_file(path))  # now there is nothing left to delete
     assert _is_there(reader, index_file(path), newest_position(reader).sequence)
@@ -108,16 +111,16 @@ async def test_a_search_does_not_read_an_index_that_is_newer_than_its_rows(path:
     slow, fast, writer = connect(path, read_only=True), connect(path, read_only=True), connect(path, read_only=False)
     build(fast, index_file(path))
     current = CurrentIndex(lambda _: None)
-    assert not current.take_in_some(fast, Contents(read_snapshot(index_file(path))))
+    assert not current.take_in_some(fast, Segments(read_segment_file(index_file(path))))
     slow.execute("BEGIN")
     seen = newest_position(slow)
     store_memory(writer, item(60).memory, item(60).vectors, indexed_text)
     fast.execute("BEGIN")
-    assert current.view_for(fast) is not None
-    view = current._brought_to(slow, seen)
-    assert view is not None
-    assert view.position == newest_position(slow)
-    assert view.count("default") == reads.count_memories(slow, "default") == LARGE + 1
+    assert current.reader_for(fast) is not None
+    reader = current._brought_to(slow, seen)
+    assert reader is not None
+    assert reader.position == newest_position(slow)
+    assert reader.count("default") == reads.count_memories(slow, "default") == LARGE + 1
     for connection in (slow, fast, writer):
         connection.close()
 
@@ -128,8 +131,8 @@ async def test_a_vector_of_hardly_any_length_keeps_no_other_from_being_found(pat
     tiny = np.full(DIMENSION, 1e-25, np.float32)
     store_memory(connection, item(60).memory, [tiny], indexed_text)
     build(connection, index_file(path))
-    view = Contents(read_snapshot(index_file(path))).view()
-    found = indexed_reads.nearest(connection, view, item(5).vectors[0], 10, EVERYTHING)
+    reader = Segments(read_segment_file(index_file(path))).reader()
+    found = indexed_reads.nearest(connection, reader, item(5).vectors[0], 10, EVERYTHING)
     assert len(found) == 10
     assert found[0].content_hash == item(5).memory.content_hash
     connection.close()

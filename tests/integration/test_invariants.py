@@ -16,8 +16,8 @@ from mcp_memory_service.hybrid_search import RankingPolicy, indexed_text, query_
 from mcp_memory_service.models import MemoryDraft, MemoryFilter
 from mcp_memory_service.services import MemoryService, RetrievalResult
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
-from mcp_memory_service.storage.sqlite_vec.connection import connect
-from mcp_memory_service.storage.sqlite_vec.reads import matching
+from mcp_memory_service.storage.sqlite_vec.file.connection import connect
+from mcp_memory_service.storage.sqlite_vec.queries.reads import matching
 
 WORDS = ["tunnel", "cache", "port", "deploy", "größe", "部署", "node.js", "the", "authenticate_user"]
 TAGS = ["rathole", "project:x", "home-lab", "部署", "Fix"]

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 from tests.large_stores import DIMENSION, EVERYTHING, LARGE, MODEL_ID, item, large_store
+from tests.support.one_memory import store_one
 
 from mcp_memory_service.errors import StorageUnavailable
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import MemoryPatch
 from mcp_memory_service.storage.sqlite_vec import IndexOptions, SqliteVecStorage, StoreUpkeep
-from mcp_memory_service.storage.sqlite_vec.connection import connect
-from mcp_memory_service.storage.sqlite_vec.search_index import LiveIndex, index_file
-from mcp_memory_service.storage.sqlite_vec.search_index.building import build
-from mcp_memory_service.storage.sqlite_vec.search_index.contents import Contents
-from mcp_memory_service.storage.sqlite_vec.search_index.snapshot import Unusable, read_snapshot
+from mcp_memory_service.storage.sqlite_vec.file.connection import connect
+from mcp_memory_service.storage.sqlite_vec.index import LiveIndex, index_file
+from mcp_memory_service.storage.sqlite_vec.index.build.build import build
+from mcp_memory_service.storage.sqlite_vec.index.format.segment_file import Unusable, read_segment_file
+from mcp_memory_service.storage.sqlite_vec.index.live.segments import Segments
 
 
 async def opened(path: Path, *, min_memories: int = 50, quiet_seconds: float = 3600.0) -> SqliteVecStorage:
@@ -29,10 +30,10 @@ def live(store: SqliteVecStorage) -> LiveIndex:
     return store._index
 
 
-def current_contents(store: SqliteVecStorage) -> Contents:
-    contents = live(store)._current.contents
-    assert contents is not None
-    return contents
+def current_contents(store: SqliteVecStorage) -> Segments:
+    segments = live(store)._current.segments
+    assert segments is not None
+    return segments
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -73,10 +74,10 @@ async def test_a_large_store_is_searched_exactly_until_its_index_is_there(path: 
 
 async def test_a_small_store_has_no_index(tmp_path: Path):
     store = await opened(tmp_path / "store.db", min_memories=2)
-    await store.store(item(1))
+    await store_one(store, item(1))
     await live(store)._make_ready()
     assert (store.degraded, index_file(tmp_path / "store.db").exists()) == ((), False)
-    await store.store(item(2))
+    await store_one(store, item(2))
     await live(store)._make_ready()
     assert live(store)._current.is_usable
     await store.close()
@@ -100,7 +101,7 @@ async def test_what_another_process_writes_and_deletes_is_seen_by_the_next_searc
     store, other = await indexed(path), await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text)
     gone, changed = item(0).memory, item(1).memory
     new = item(1000, "a kestrel above the field")
-    await other.store(new)
+    await store_one(other, new)
     await other.delete("default", gone.content_hash)
     await other.update("default", changed.content_hash, MemoryPatch(tags=("falcon",)), now=9)
     assert await found_by_words(store, "kestrel falcon") == {new.memory.content_hash, changed.content_hash}
@@ -124,11 +125,11 @@ async def test_more_changes_than_a_search_takes_in_are_taken_in_behind_it(path: 
 
 async def test_an_index_with_much_beside_its_snapshot_is_built_anew(path: Path):
     store = await indexed(path)
-    before = live(store)._current.contents
+    before = live(store)._current.segments
     for start in range(1000, 6000, 500):
         await store.store_batch([item(number, f"late {number}") for number in range(start, start + 500)])
         await found_by_words(store, "late")
-    await until(lambda: live(store)._current.contents is not before)
+    await until(lambda: live(store)._current.segments is not before)
     assert len(await found_by_words(store, "late")) == 1000  # as many as were asked for
     assert await store.count_all_memories("default") == LARGE + 5000
     await store.close()
@@ -137,17 +138,17 @@ async def test_an_index_with_much_beside_its_snapshot_is_built_anew(path: Path):
 async def test_what_is_outside_of_the_file_gets_into_it_when_nothing_more_is_written(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.search_index.live.CHECKED_EVERY_SECONDS", 0.05)
+    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.index.live.lifecycle.CHECKED_EVERY_SECONDS", 0.05)
     store = await opened(path, quiet_seconds=0.2)
     await until(lambda: live(store)._current.is_usable)
-    first = read_snapshot(index_file(path)).header.position
+    first = read_segment_file(index_file(path)).header.position
     await store.store_batch([item(number, f"late {number}") for number in range(1000, 1900)])
     await asyncio.sleep(0.5)
-    assert read_snapshot(index_file(path)).header.position == first  # too few to be worth it
+    assert read_segment_file(index_file(path)).header.position == first  # too few to be worth it
     await store.store_batch([item(number, f"late {number}") for number in range(1900, 2200)])
-    await until(lambda: read_snapshot(index_file(path)).header.position != first)
-    await until(lambda: not current_contents(store).is_worth_renewing)
-    assert len(read_snapshot(index_file(path)).columns["memory_ids"]) == LARGE + 1200
+    await until(lambda: read_segment_file(index_file(path)).header.position != first)
+    await until(lambda: not current_contents(store).is_worth_rebuilding)
+    assert len(read_segment_file(index_file(path)).columns["memory_ids"]) == LARGE + 1200
     assert len(await found_by_words(store, "late")) == 1000  # as many as were asked for
     await store.close()
 
@@ -160,21 +161,21 @@ async def test_a_damaged_file_is_noticed_and_built_anew(path: Path, place: int):
     whole[place] ^= 0x10
     file.write_bytes(whole)
     with pytest.raises(Unusable):
-        read_snapshot(file)
+        read_segment_file(file)
     store = await indexed(path)
     assert len(await found_by_words(store, "note")) == LARGE
     await store.close()
-    read_snapshot(file)
+    read_segment_file(file)
 
 
 async def test_a_file_that_is_cut_off_or_of_another_format_is_not_used(path: Path):
     await (await indexed(path)).close()
     file = index_file(path)
     whole = file.read_bytes()
-    for contents in (b"", whole[:8], whole[: len(whole) // 2], whole.replace(b'"format": 2', b'"format": 9')):
-        file.write_bytes(contents)
+    for segments in (b"", whole[:8], whole[: len(whole) // 2], whole.replace(b'"format": 2', b'"format": 9')):
+        file.write_bytes(segments)
         with pytest.raises(Unusable):
-            read_snapshot(file)
+            read_segment_file(file)
 
 
 async def test_an_index_of_another_history_is_not_used(path: Path, tmp_path: Path):
@@ -184,7 +185,7 @@ async def test_an_index_of_another_history_is_not_used(path: Path, tmp_path: Pat
         source.backup(target)
     for file, text in ((path, "ours alone"), (copy, "theirs alone")):
         store = await SqliteVecStorage.open(file, MODEL_ID, DIMENSION, indexed_text)
-        await store.store(item(500, text))
+        await store_one(store, item(500, text))
         await store.close()
     await (await indexed(copy)).close()
     index_file(copy).rename(index_file(path))
@@ -198,11 +199,11 @@ async def test_a_backup_that_is_put_back_is_what_is_searched(path: Path, tmp_pat
     upkeep = StoreUpkeep(path, indexed_text, _silent)
     backup, _ = await asyncio.to_thread(upkeep.back_up, tmp_path / "one.backup")
     store = await indexed(path)
-    await store.store(item(700, "stored after the backup"))
+    await store_one(store, item(700, "stored after the backup"))
     assert len(await found_by_words(store, "backup")) == 1
     await asyncio.to_thread(upkeep.restore, backup)
     assert await found_by_words(store, "backup") == set()
-    await store.store(item(701, "another one after the backup"))
+    await store_one(store, item(701, "another one after the backup"))
     assert await found_by_words(store, "backup") == {item(701, "another one after the backup").memory.content_hash}
     await until(lambda: live(store)._current.is_usable and store.degraded == ())
     assert len(await found_by_words(store, "backup")) == 1
@@ -219,12 +220,12 @@ async def test_a_purge_takes_the_file_of_the_index_away(path: Path):
 
 async def test_a_purge_has_the_index_built_anew(path: Path):
     store = await indexed(path)
-    before = live(store)._current.contents
+    before = live(store)._current.segments
     await store.purge("default", [item(0).memory.content_hash])
     assert item(0).memory.content_hash not in await found_by_words(store, "note")
-    await until(lambda: live(store)._current.contents is not before)
+    await until(lambda: live(store)._current.segments is not before)
     await until(lambda: store.degraded == ())
-    assert len(read_snapshot(index_file(path)).columns["memory_ids"]) == LARGE - 1
+    assert len(read_segment_file(index_file(path)).columns["memory_ids"]) == LARGE - 1
     await store.close()
 
 
@@ -242,7 +243,7 @@ async def test_a_store_that_is_closed_while_its_index_is_built_leaves_nothing_be
     await store.close()
     with pytest.raises(StorageUnavailable):
         await store.count_all_memories("default")
-    assert not list(path.parent.glob(".*.part"))
+    assert not list(path.parent.glob(".*.segment"))
 
 
 async def test_an_index_that_holds_what_a_restore_took_back_is_not_used(path: Path, tmp_path: Path):
@@ -288,8 +289,8 @@ async def test_an_index_that_cannot_be_built_anew_is_kept(path: Path):
 
 
 async def test_a_store_that_has_become_small_needs_no_index(path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.search_index.live.CHECKED_EVERY_SECONDS", 0.05)
-    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.search_index.contents.LEAST_RENEWED", 10)
+    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.index.live.lifecycle.CHECKED_EVERY_SECONDS", 0.05)
+    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.index.live.segments.MIN_RENEWED", 10)
     store = await opened(path, quiet_seconds=0.1)
     await until(lambda: live(store)._current.is_usable)
     for number in range(LARGE):

@@ -11,7 +11,7 @@ from tests.fakes import WordEmbedder
 
 from mcp_memory_service.api import create_app
 from mcp_memory_service.config import load_settings
-from mcp_memory_service.embeddings.windows import text_windows
+from mcp_memory_service.embeddings.chunks import text_chunks
 from mcp_memory_service.models import Vector
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
@@ -61,7 +61,7 @@ async def test_a_big_batch_does_not_keep_health_from_answering(client: httpx.Asy
         texts = long_texts(seed, count=110, words=4000)
         started = time.perf_counter()
         for text in texts:
-            text_windows(text)
+            text_chunks(text)
         alone = time.perf_counter() - started
         body = {"memories": [{"content": text} for text in texts]}
         request = asyncio.create_task(client.post("/memories/batch", json=body, timeout=100))

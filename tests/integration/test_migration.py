@@ -10,6 +10,7 @@ from tests.fakes import WordEmbedder
 from tests.integration.conftest import Finished
 from tests.qdrant_target import collection_of
 from tests.reliability.qdrant_migration import run as run_interrupted
+from tests.support.one_memory import store_one
 from tests.whole_stores import assert_equal, contents, notes
 
 from mcp_memory_service.cli.migrating import settings_at
@@ -76,7 +77,7 @@ async def test_there_and_back_again_everything_is_the_same(tmp_path: Path, qdran
 
 async def test_another_model_embeds_anew(tmp_path: Path, qdrant_options: QdrantOptions):
     source = await SqliteVecStorage.open(tmp_path / "a.db", "another-3", 3, indexed_text)
-    await source.store(EmbeddedMemory(memory("tunnel to the lab"), (np.ones(3, dtype=np.float32),)))
+    await store_one(source, EmbeddedMemory(memory("tunnel to the lab"), (np.ones(3, dtype=np.float32),)))
     target = await qdrant_at(qdrant_options)
     report = await Migration(source, target, WordEmbedder(), quiet).run()
     assert not report.embeddings_reused
@@ -89,9 +90,9 @@ async def test_another_model_embeds_anew(tmp_path: Path, qdrant_options: QdrantO
 async def test_what_the_target_has_is_united_and_never_lost(tmp_path: Path):
     source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")
     vectors = (WordEmbedder.vector("fact"),)
-    await source.store(EmbeddedMemory(memory("fact", "ours", at=1), vectors))
-    await target.store(EmbeddedMemory(memory("fact", "theirs", at=2), vectors))
-    await target.store(EmbeddedMemory(memory("more", at=2), vectors))
+    await store_one(source, EmbeddedMemory(memory("fact", "ours", at=1), vectors))
+    await store_one(target, EmbeddedMemory(memory("fact", "theirs", at=2), vectors))
+    await store_one(target, EmbeddedMemory(memory("more", at=2), vectors))
     await Migration(source, target, WordEmbedder(), quiet).run()
     page = await target.list_memories(EVERYTHING, 0, 10)
     assert {found.content: found.tags for found in page.memories} == {"fact": ("theirs", "ours"), "more": ()}
@@ -186,7 +187,7 @@ async def test_newer_feedback_and_weights_of_the_target_stay(tmp_path: Path):
     source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")
     note = memory("fact")
     for store, useful, at, trust in ((source, True, 1, 2.0), (target, False, 9, 4.0)):
-        await store.store(EmbeddedMemory(note, (WordEmbedder.vector("fact"),)))
+        await store_one(store, EmbeddedMemory(note, (WordEmbedder.vector("fact"),)))
         await store.add_feedback("default", Feedback("query", note.content_hash, useful, at))
         await store.save_tuning("default", Tuning(TunedWeights(trust, 1.0, 0.5), 7, 40, 0.5, 0.6))
     report = await Migration(source, target, WordEmbedder(), quiet).run()

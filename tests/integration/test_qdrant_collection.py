@@ -17,6 +17,7 @@ from tests.contract.memories import EAST, EVERYTHING, embedded, memory, vector
 from tests.integration.conftest import Finished
 from tests.qdrant_stand_in.process import stand_in
 from tests.qdrant_target import collection_of
+from tests.support.one_memory import store_one
 
 from mcp_memory_service.bootstrap import open_service
 from mcp_memory_service.config import load_settings
@@ -107,7 +108,7 @@ async def test_shards_replicas_and_quantization_reach_the_server(qdrant_url: str
     assert (info["shard_number"], info["replication_factor"], info["write_consistency_factor"]) == (2, 1, 1)
     dense = info["vectors"]["dense"]
     assert (dense["on_disk"], dense["quantization_config"]["scalar"]["type"]) == (True, "int8")
-    await store.store(embedded(memory("small copies")))
+    await store_one(store, embedded(memory("small copies")))
     assert len(await store.retrieve(vector(*EAST), 5, EVERYTHING)) == 1
     await store.close()
 
@@ -115,7 +116,7 @@ async def test_shards_replicas_and_quantization_reach_the_server(qdrant_url: str
 async def test_binary_quantization_finds_too(qdrant_url: str, tmp_path: Path):
     layout = CollectionLayout(quantization="binary")
     store = await opened(QdrantOptions(qdrant_url, collection_of(tmp_path), layout=layout))
-    await store.store(embedded(memory("two colours")))
+    await store_one(store, embedded(memory("two colours")))
     assert len(await store.retrieve(vector(*EAST), 5, EVERYTHING)) == 1
     await store.close()
 
@@ -129,7 +130,7 @@ async def test_a_server_that_is_too_old_is_refused(tmp_path: Path):
 async def test_a_wrong_key_is_said_and_never_repeated(tmp_path: Path):
     with stand_in(tmp_path / "q", "--api-key", "right-key") as server:
         store = await opened(QdrantOptions(server.url, api_key="right-key"))
-        await store.store(embedded(memory("kept")))
+        await store_one(store, embedded(memory("kept")))
         await store.close()
         with pytest.raises(BackendUnavailable, match="refuses the key: set MCP_MEMORY_QDRANT_API_KEY") as caught:
             await opened(QdrantOptions(server.url, api_key="wrong-key"))
@@ -141,7 +142,7 @@ async def test_tls_with_a_certificate_of_ones_own(tmp_path: Path):
     with stand_in(tmp_path / "q", "--certificate", str(certificate), "--key", str(key)) as server:
         assert server.url.startswith("https://")
         store = await opened(QdrantOptions(server.url, ca_file=certificate))
-        await store.store(embedded(memory("secret")))
+        await store_one(store, embedded(memory("secret")))
         await store.close()
         with pytest.raises(BackendUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
             await opened(QdrantOptions(server.url, retries=0))

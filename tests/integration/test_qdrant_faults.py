@@ -13,13 +13,14 @@ from tests.contract.memories import EAST, EVERYTHING, embedded, memory, vector
 from tests.fault_proxy import FAULTS, Fault, FaultProxy, always, fault_proxy, in_turn
 from tests.integration.conftest import server_process
 from tests.qdrant_target import collection_of
+from tests.support.one_memory import get_one, store_one
 
 from mcp_memory_service.errors import BackendUnavailable, BatchIncomplete, StorageUnavailable
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
-from mcp_memory_service.models import Feedback, MemoryPatch, RequestKey, TunedWeights, Tuning, content_hash
+from mcp_memory_service.models import Feedback, IdempotencyKey, MemoryPatch, TunedWeights, Tuning, content_hash
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
 from mcp_memory_service.storage.qdrant import connection as qdrant_connection
-from mcp_memory_service.storage.qdrant import writes as qdrant_writes
+from mcp_memory_service.storage.qdrant.writes import writer as qdrant_writes
 
 NOTE = memory("tunnel", "lab", session="s", sequence=1)
 PASSING_FAULTS = [fault for fault in FAULTS if fault is not Fault.DELAY]
@@ -55,7 +56,7 @@ async def test_a_fault_that_passes_is_not_noticed(
 ):
     """Whichever request of a store it hits, the memory is stored once, and known to be new."""
     proxy.plan = in_turn([Fault.NONE] * request_number + [fault])
-    outcome = await store.store(embedded(NOTE))
+    outcome = await store_one(store, embedded(NOTE))
     assert (outcome.memory, outcome.created) == (NOTE, True)
     assert proxy.seen[fault] == 1
     assert await store.count_all_memories("default") == 1
@@ -63,27 +64,27 @@ async def test_a_fault_that_passes_is_not_noticed(
 
 @pytest.mark.parametrize("fault", PASSING_FAULTS, ids=lambda fault: fault.name)
 async def test_changes_survive_a_fault_too(store: QdrantStorage, proxy: FaultProxy, fault: Fault):
-    await store.store(embedded(NOTE))
+    await store_one(store, embedded(NOTE))
     proxy.plan = in_turn([fault, Fault.NONE, fault, Fault.NONE, fault])
     patched = await store.update("default", NOTE.content_hash, MemoryPatch(tags=("garage",)), now=5)
     assert patched is not None
     assert patched.tags == ("garage",)
     proxy.plan = in_turn([fault, Fault.NONE, fault])
     assert await store.delete("default", NOTE.content_hash) is True
-    assert await store.get("default", NOTE.content_hash) is None
+    assert await get_one(store, "default", NOTE.content_hash) is None
 
 
 READS: dict[str, Callable[[QdrantStorage], Awaitable[Any]]] = {
     "retrieve": lambda store: store.retrieve(vector(*EAST), 5, EVERYTHING),
     "search_by_tag": lambda store: store.search_by_tag({"lab": 1.0}, 5, EVERYTHING),
     "search_by_text": lambda store: store.search_by_text(query_terms("tunnel"), 5, EVERYTHING),
-    "word_rarities": lambda store: store.word_rarities(["tunnel"]),
+    "inverse_document_frequencies": lambda store: store.inverse_document_frequencies(["tunnel"]),
     "adjacent": lambda store: store.adjacent([NOTE.content_hash], 5, EVERYTHING),
     "sample_vectors": lambda store: store.sample_vectors("default", 5),
     "get_all_tags": lambda store: store.get_all_tags("default"),
     "tags_version": lambda store: store.tags_version("default"),
     "count_all_memories": lambda store: store.count_all_memories("default"),
-    "get": lambda store: store.get("default", NOTE.content_hash),
+    "get_many": lambda store: store.get_many("default", [NOTE.content_hash]),
     "list_memories": lambda store: store.list_memories(EVERYTHING, 0, 5),
     "stats": lambda store: store.stats("default"),
     "list_feedback": lambda store: store.list_feedback("default"),
@@ -94,7 +95,7 @@ READS: dict[str, Callable[[QdrantStorage], Awaitable[Any]]] = {
     "check_write": lambda store: store.check_write(),
 }
 WRITES: dict[str, Callable[[QdrantStorage], Awaitable[Any]]] = {
-    "store": lambda store: store.store(embedded(memory("another"))),
+    "store": lambda store: store_one(store, embedded(memory("another"))),
     "update": lambda store: store.update("default", NOTE.content_hash, MemoryPatch(tags=("x",)), now=5),
     "delete": lambda store: store.delete("default", NOTE.content_hash),
     "add_feedback": lambda store: store.add_feedback("default", Feedback("q", NOTE.content_hash, True, 1)),
@@ -107,7 +108,7 @@ WRITES: dict[str, Callable[[QdrantStorage], Awaitable[Any]]] = {
 async def test_a_server_that_keeps_failing_is_said_and_never_looks_empty(
     store: QdrantStorage, proxy: FaultProxy, name: str
 ):
-    await store.store(embedded(NOTE))
+    await store_one(store, embedded(NOTE))
     call = (READS | WRITES)[name]
     for fault in (Fault.CUT_BEFORE, Fault.ERROR_BEFORE, Fault.HALF_SAID):
         proxy.plan = always(fault)
@@ -147,8 +148,8 @@ async def test_half_a_batch_is_told_item_by_item_and_may_be_sent_again(
 async def test_a_write_whose_answer_is_lost_for_good_can_be_repeated(store: QdrantStorage, proxy: FaultProxy):
     proxy.plan = in_turn([Fault.NONE] + [Fault.CUT_AFTER] * 3)
     with pytest.raises(StorageUnavailable):
-        await store.store(embedded(NOTE))
-    again = await store.store(embedded(NOTE))
+        await store_one(store, embedded(NOTE))
+    again = await store_one(store, embedded(NOTE))
     assert again.memory == NOTE
     assert await store.count_all_memories("default") == 1
 
@@ -156,8 +157,8 @@ async def test_a_write_whose_answer_is_lost_for_good_can_be_repeated(store: Qdra
 async def test_writers_through_a_bad_network_lose_no_tag(store: QdrantStorage, proxy: FaultProxy, tmp_path: Path):
     others = [await opened(proxy.url, tmp_path, retries=8) for _ in range(4)]
     proxy.plan = in_turn([fault for _ in range(10) for fault in (*PASSING_FAULTS, Fault.NONE, Fault.NONE)])
-    await asyncio.gather(*(others[i % 4].store(embedded(memory("fact", f"tag{i}"), EAST)) for i in range(12)))
-    found = await store.get("default", content_hash("fact"))
+    await asyncio.gather(*(store_one(others[i % 4], embedded(memory("fact", f"tag{i}"), EAST)) for i in range(12)))
+    found = await get_one(store, "default", content_hash("fact"))
     assert found is not None
     assert set(found.tags) == {f"tag{i}" for i in range(12)}
     for other in others:
@@ -215,7 +216,7 @@ def _entered(context: Any) -> _Running:
 
 async def test_vectors_come_back_as_they_were_after_changes(store: QdrantStorage):
     """A patch writes the vectors that it read: many patches must not wear them out."""
-    await store.store(embedded(NOTE, (0.1, 0.2, 0.3, 0.4)))
+    await store_one(store, embedded(NOTE, (0.1, 0.2, 0.3, 0.4)))
     before = (await store.scan(None, 5)).items[0].vectors[0]
     for number in range(20):
         await store.update("default", NOTE.content_hash, MemoryPatch(metadata={"n": number}), now=number)
@@ -227,10 +228,10 @@ async def test_an_answer_cut_within_a_character_is_incomplete_too(
     store: QdrantStorage, proxy: FaultProxy, content: str
 ):
     for extra in range(4):  # wherever the middle falls
-        await store.store(embedded(memory(content + "y" * extra, "größe")))
+        await store_one(store, embedded(memory(content + "y" * extra, "größe")))
         proxy.plan = always(Fault.HALF_SAID)
         with pytest.raises(BackendUnavailable, match="its answer is incomplete"):
-            await store.get("default", content_hash(content + "y" * extra))
+            await get_one(store, "default", content_hash(content + "y" * extra))
         proxy.plan = always(Fault.NONE)
 
 
@@ -247,9 +248,9 @@ async def test_a_store_is_not_repeated_over_what_came_after_it(
         return await look(writer, changes, revision)
 
     monkeypatch.setattr(qdrant_writes.Writer, "_not_taken", look_after_a_patch)
-    outcome = await store.store(embedded(NOTE))
+    outcome = await store_one(store, embedded(NOTE))
     assert outcome.created
-    found = await store.get("default", NOTE.content_hash)
+    found = await get_one(store, "default", NOTE.content_hash)
     assert found is not None
     assert found.tags == ()
     await other.close()
@@ -259,18 +260,18 @@ async def test_a_delete_that_is_sent_again_leaves_a_newer_memory_alone(
     store: QdrantStorage, qdrant_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     other = await opened(qdrant_url, tmp_path)
-    await store.store(embedded(NOTE))
+    await store_one(store, embedded(NOTE))
     send = qdrant_writes.Writer.send
 
     async def send_twice(writer: Any, operations: Any) -> None:
         monkeypatch.setattr(qdrant_writes.Writer, "send", send)
         await send(writer, operations)
-        await other.store(embedded(NOTE))
+        await store_one(other, embedded(NOTE))
         await send(writer, operations)
 
     monkeypatch.setattr(qdrant_writes.Writer, "send", send_twice)
     assert await store.delete("default", NOTE.content_hash) is True
-    assert await store.get("default", NOTE.content_hash) == NOTE
+    assert await get_one(store, "default", NOTE.content_hash) == NOTE
     await other.close()
 
 
@@ -279,18 +280,18 @@ async def test_a_delete_that_is_sent_again_leaves_a_newer_memory_alone(
 async def test_an_update_with_a_key_is_applied_once_wherever_it_was_interrupted(
     store: QdrantStorage, proxy: FaultProxy, fault: Fault, request_number: int
 ):
-    await store.store(embedded(NOTE))
-    key = RequestKey("k", "ours", 1)
+    await store_one(store, embedded(NOTE))
+    key = IdempotencyKey("k", "ours", 1)
     proxy.plan = in_turn([Fault.NONE] * request_number + [fault] * 3)
     with pytest.raises(StorageUnavailable):
         await store.update("default", NOTE.content_hash, MemoryPatch(tags=("ours",)), 5, key)
-    was_applied = (await store.get("default", NOTE.content_hash)) != NOTE
+    was_applied = (await get_one(store, "default", NOTE.content_hash)) != NOTE
     assert was_applied == (request_number + (fault is Fault.CUT_AFTER) > 4)
     await store.update("default", NOTE.content_hash, MemoryPatch(tags=("theirs",)), 6)
     again = await store.update("default", NOTE.content_hash, MemoryPatch(tags=("ours",)), 7, key)
     assert again is not None
     assert again.tags == (("theirs",) if was_applied else ("ours",))
-    assert await store.get("default", NOTE.content_hash) == again
+    assert await get_one(store, "default", NOTE.content_hash) == again
 
 
 @pytest.mark.parametrize("request_number", range(4))
@@ -298,16 +299,16 @@ async def test_an_update_with_a_key_is_applied_once_wherever_it_was_interrupted(
 async def test_a_delete_with_a_key_is_done_once_wherever_it_was_interrupted(
     store: QdrantStorage, proxy: FaultProxy, fault: Fault, request_number: int
 ):
-    await store.store(embedded(NOTE))
-    key = RequestKey("k", "delete", 1)
+    await store_one(store, embedded(NOTE))
+    key = IdempotencyKey("k", "delete", 1)
     proxy.plan = in_turn([Fault.NONE] * request_number + [fault] * 3)
     with pytest.raises(StorageUnavailable):
         await store.delete("default", NOTE.content_hash, key)
     assert await store.delete("default", NOTE.content_hash, key)
-    assert await store.get("default", NOTE.content_hash) is None
-    await store.store(embedded(NOTE))
+    assert await get_one(store, "default", NOTE.content_hash) is None
+    await store_one(store, embedded(NOTE))
     assert await store.delete("default", NOTE.content_hash, key)
-    assert await store.get("default", NOTE.content_hash) == NOTE
+    assert await get_one(store, "default", NOTE.content_hash) == NOTE
 
 
 async def test_closing_finishes_what_was_accepted(qdrant_url: str, tmp_path: Path):
@@ -317,7 +318,7 @@ async def test_closing_finishes_what_was_accepted(qdrant_url: str, tmp_path: Pat
     await closing.close()
     assert len(await storing) == 250
     with pytest.raises(StorageUnavailable, match="closed"):
-        await closing.store(embedded(NOTE))
+        await store_one(closing, embedded(NOTE))
 
 
 async def test_long_memories_are_sampled_and_scanned_within_the_time_limit(store: QdrantStorage):
@@ -334,7 +335,7 @@ async def test_the_list_is_never_empty_while_others_store(store: QdrantStorage):
 
     async def storing() -> None:
         for i in range(15):
-            await store.store(embedded(memory(f"new {i}", at=1_000 + i)))
+            await store_one(store, embedded(memory(f"new {i}", at=1_000 + i)))
 
     async def listing() -> None:
         for _ in range(15):

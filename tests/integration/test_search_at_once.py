@@ -12,11 +12,10 @@ from tests.indexed_store import open_indexed
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import MemoryDraft
 from mcp_memory_service.services import MemoryService
-from mcp_memory_service.storage.base import SearchReads
-from mcp_memory_service.storage.pace import Pace
+from mcp_memory_service.storage.ports import Snapshot
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
-from mcp_memory_service.storage.sqlite_vec.search_index import IndexOptions
-from mcp_memory_service.storage.sqlite_vec.writes import delete_memory
+from mcp_memory_service.storage.sqlite_vec.index import IndexOptions
+from mcp_memory_service.storage.sqlite_vec.queries.writes import delete_memory
 
 
 async def filled(opened: SqliteVecStorage) -> SqliteVecStorage:
@@ -55,7 +54,8 @@ async def test_a_search_sees_one_state_of_the_store(store: SqliteVecStorage, sma
 async def sees_one_state(store: SqliteVecStorage) -> None:
     counted: list[int] = []
 
-    async def count_twice(reads: SearchReads, _pace: Pace) -> None:
+    async def count_twice(snapshot: Snapshot) -> None:
+        reads = snapshot.reads
         counted.append(await reads.count_all_memories("default"))
         delete_memory(store._threads._writer.connection, "default", hashes[0])
         counted.append(await reads.count_all_memories("default"))
@@ -85,7 +85,7 @@ async def test_a_search_that_fails_as_a_whole_is_asked_part_by_part(
     def broken(*_: object) -> None:
         raise apsw.IOError("The vectors cannot be read.")
 
-    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.indexed_reads.nearest", broken)
+    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.index.query.indexed_reads.nearest", broken)
     found = await MemoryService(store, WordEmbedder()).retrieve_memories("note 3 about rathole")
     assert found.degraded == ("vector_search_unavailable",)
     assert set(found.results[0].provenance) == {"keyword"}

@@ -13,7 +13,7 @@ from tests.indexed_store import EagerIndex, open_indexed
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import Candidate, EmbeddedMemory, Memory, MemoryFilter, MemoryPatch, content_hash
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
-from mcp_memory_service.storage.sqlite_vec.search_index import summing
+from mcp_memory_service.storage.sqlite_vec.index.query import maxscore as summing
 
 DIMENSION = 100
 MODEL_ID = "random-100"
@@ -93,7 +93,7 @@ async def _require_equal(stores: Stores, chance: random.Random) -> None:
     assert list(await indexed.search_by_tag(weights, limit, where)) == list(
         await rows.search_by_tag(weights, limit, where)
     )
-    assert await indexed.word_rarities(words) == await rows.word_rarities(words)
+    assert await indexed.inverse_document_frequencies(words) == await rows.inverse_document_frequencies(words)
     assert await indexed.count_all_memories(where.namespace) == await rows.count_all_memories(where.namespace)
     vector = _vector(chance)
     _require_near(await indexed.retrieve(vector, limit, where), await rows.retrieve(vector, limit, where))
@@ -103,7 +103,7 @@ def _require_near(found: Sequence[Candidate], exact: Sequence[Candidate]) -> Non
     """So few are all measured; the first of them by the stored vectors."""
     assert len(found) == len(exact)
     assert list(found[:10]) == list(exact[:10])
-    assert np.allclose([each.raw_score for each in found], [each.raw_score for each in exact], atol=0.005)
+    assert np.allclose([each.score for each in found], [each.score for each in exact], atol=0.005)
 
 
 def _memory(chance: random.Random) -> EmbeddedMemory:
@@ -168,7 +168,7 @@ async def test_a_memory_without_vectors_is_found_by_its_words(stores: Stores):
     await stores.rows.store_batch([_memory(chance) for _ in range(30)])
     await _require_equal(stores, chance)
     bare = Memory("kestrel", content_hash("kestrel"), 1, 1)
-    await stores.rows.store(EmbeddedMemory(bare, (_vector(chance),)))
+    await stores.rows.store_batch([EmbeddedMemory(bare, (_vector(chance),))])
 
     def lose_vectors(connection: apsw.Connection) -> None:
         connection.execute("DELETE FROM vectors WHERE memory_id = (SELECT max(id) FROM memories)")

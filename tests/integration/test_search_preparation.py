@@ -12,7 +12,8 @@ from tests.indexed_store import open_indexed
 from mcp_memory_service.errors import StorageUnavailable
 from mcp_memory_service.models import MemoryDraft, TagCount, Vector, VectorSample
 from mcp_memory_service.services import MemoryService
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, indexed_reads
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.sqlite_vec.index.query import indexed_reads
 
 MEMORIES = 300
 
@@ -92,7 +93,7 @@ async def test_a_model_that_hangs_holds_a_search_once(store: SqliteVecStorage, m
             self.asked += 1
             return await asyncio.Future[list[Vector]]()
 
-    monkeypatch.setattr("mcp_memory_service.services.preparation.EMBED_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr("mcp_memory_service.services.search.cached_inputs.EMBED_TIMEOUT_SECONDS", 0.05)
     embedder = HangingEmbedder()
     service = MemoryService(store, embedder)
     await service.retrieve_memories("note 1")
@@ -123,7 +124,7 @@ async def test_a_count_that_failed_once_changes_no_later_search(
 
 @pytest.mark.parametrize("options", [{"mode": "keyword"}, {"alpha": 0.5}])
 async def test_evidence_that_nobody_weighs_is_not_missed(store: SqliteVecStorage, options: dict[str, str | float]):
-    service = MemoryService(PartlyBrokenStorage(store, "word_rarities"), WordEmbedder())
+    service = MemoryService(PartlyBrokenStorage(store, "inverse_document_frequencies"), WordEmbedder())
     assert (await service.retrieve_memories("rathole", **options)).degraded == ()  # pyright: ignore[reportArgumentType]
     assert (await service.retrieve_memories("rathole")).degraded == ("evidence_unavailable",)
 

@@ -21,7 +21,7 @@ from mcp_memory_service.errors import StorageReadOnly
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import content_hash
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep
-from mcp_memory_service.storage.sqlite_vec.connection import connect
+from mcp_memory_service.storage.sqlite_vec.file.connection import connect
 
 Cli = Callable[..., Finished]
 

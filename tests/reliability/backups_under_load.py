@@ -20,14 +20,15 @@ from typing import Any
 import numpy as np
 from tests.contract.memories import EVERYTHING, memory
 from tests.fakes import WordEmbedder
+from tests.support.one_memory import store_one
 from tests.whole_stores import Contents, assert_equal, contents
 
 from mcp_memory_service.errors import MemoryServiceError
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import EmbeddedMemory, Feedback, Vector
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep
-from mcp_memory_service.storage.sqlite_vec.backups import Manifest
-from mcp_memory_service.storage.sqlite_vec.connection import connect
+from mcp_memory_service.storage.sqlite_vec.file.connection import connect
+from mcp_memory_service.storage.sqlite_vec.upkeep.backups import Manifest
 
 from .flipped_bits import FlipFigures, flip_each, positions_of
 from .journal import begun_so_far, done_so_far, read_journal
@@ -137,7 +138,7 @@ class Run:
 
     async def _restore_under(self, watching: SqliteVecStorage, backup: Backup) -> None:
         """The handle has written something of its own, which must be gone as well."""
-        await watching.store(EmbeddedMemory(memory(SCRIBBLE, "scribble"), (WordEmbedder.vector(SCRIBBLE),)))
+        await store_one(watching, EmbeddedMemory(memory(SCRIBBLE, "scribble"), (WordEmbedder.vector(SCRIBBLE),)))
         await asyncio.to_thread(upkeep(self._target).restore, backup.file)
         found = await contents(watching)
         self._judge(backup, found)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from tests.contract.memories import memory
+from tests.support.one_memory import store_one
 
 from mcp_memory_service.models import EmbeddedMemory, Feedback, MemoryPatch, Vector, content_hash
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
@@ -63,14 +64,14 @@ class Churn:
             session=self.canary(), sequence=number, source=self.canary(),
         )  # fmt: skip
         vectors = tuple(self._vector() for _ in range(self._chance.randrange(1, 4)))
-        await store.store(EmbeddedMemory(note, vectors))
+        await store_one(store, EmbeddedMemory(note, vectors))
         await store.add_feedback("default", Feedback(self.canary(), note.content_hash, useful=True, created_at=number))
         self.secret.append(note.content_hash)
         self.wanted.texts |= {note.content_hash.encode(), bytes.fromhex(note.content_hash)}
         self.wanted.vectors += [vector.tobytes() for vector in vectors]
 
     async def store_one(self, store: SqliteVecStorage) -> None:
-        await store.store(EmbeddedMemory(memory("one more"), (self._vector(),)))
+        await store_one(store, EmbeddedMemory(memory("one more"), (self._vector(),)))
 
     async def _store_other(self, store: SqliteVecStorage, number: int) -> None:
         """Some of these have a canary for a tag as well, which is then taken from them: they stay, it must not."""
@@ -78,7 +79,7 @@ class Churn:
         note = memory(content, "note", f"topic{number % 9}", at=number, metadata={"n": number})
         was_marked = self._chance.random() < 0.2
         stored = replace(note, tags=("note", self.canary())) if was_marked else note
-        await store.store(EmbeddedMemory(stored, (self._vector(),)))
+        await store_one(store, EmbeddedMemory(stored, (self._vector(),)))
         if was_marked:
             await store.update("default", note.content_hash, MemoryPatch(tags=note.tags), now=number)
         self._others.append(content_hash(content))

@@ -5,7 +5,15 @@ from typing import Any
 from hypothesis import strategies as st
 from tests.contract.memories import embedded, memory
 
-from mcp_memory_service.models import EmbeddedMemory, JsonValue, Keep, MemoryFilter, MemoryPatch, content_hash, fold_tag
+from mcp_memory_service.models import (
+    UNSET,
+    EmbeddedMemory,
+    JsonValue,
+    MemoryFilter,
+    MemoryPatch,
+    content_hash,
+    fold_tag,
+)
 
 
 def own_word(number: int) -> str:
@@ -81,7 +89,7 @@ BATCHES = st.lists(_items(), min_size=1, max_size=4)
 PATCHES = st.builds(
     MemoryPatch,
     tags=st.none() | _tags,
-    memory_type=st.sampled_from([Keep.KEEP, None, "note", "fix"]),
+    memory_type=st.sampled_from([UNSET, None, "note", "fix"]),
     metadata=st.none() | _metadata,
 )
 FILTERS = st.just(MemoryFilter()) | st.builds(

@@ -18,7 +18,9 @@ from pathlib import Path
 import apsw
 
 from mcp_memory_service.hybrid_search import indexed_text
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep, erasure, writes
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep
+from mcp_memory_service.storage.sqlite_vec.queries import writes
+from mcp_memory_service.storage.sqlite_vec.upkeep import erasure
 
 from .canaries import DIMENSION, MODEL, Churn
 from .oracle import problems_of, unseen

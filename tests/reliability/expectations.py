@@ -7,12 +7,12 @@ from itertools import combinations
 from typing import NamedTuple, Protocol, TypeAlias
 
 from mcp_memory_service.models import EmbeddedMemory, Memory, MemoryPatch
-from mcp_memory_service.storage.base import MemoryStorage
+from mcp_memory_service.storage import ports
 from mcp_memory_service.storage.merging import apply_patch, unite, unite_tags
 
 # A store that refuses everything after a fault leaves many operations unknown; more than this many of them that took
 # effect after all is no explanation that we would accept.
-MOST_UNKNOWN_THAT_TOOK_EFFECT = 2
+MAX_UNKNOWN_THAT_TOOK_EFFECT = 2
 
 
 class Held(NamedTuple):
@@ -30,7 +30,7 @@ def held(item: EmbeddedMemory) -> Held:
 
 
 class Operation(Protocol):
-    async def perform(self, store: MemoryStorage) -> object: ...
+    async def perform(self, store: ports.Store) -> object: ...
 
     def apply(self, state: State) -> None:
         """What it makes of a state, if it is carried out."""
@@ -43,9 +43,7 @@ class Store:
 
     items: tuple[EmbeddedMemory, ...]
 
-    async def perform(self, store: MemoryStorage) -> object:
-        if len(self.items) == 1:
-            return await store.store(self.items[0])
+    async def perform(self, store: ports.Store) -> object:
         return await store.store_batch(self.items)
 
     def apply(self, state: State) -> None:
@@ -65,7 +63,7 @@ class Update:
     patch: MemoryPatch
     now: int
 
-    async def perform(self, store: MemoryStorage) -> object:
+    async def perform(self, store: ports.Store) -> object:
         return await store.update("default", self.content_hash, self.patch, self.now)
 
     def apply(self, state: State) -> None:
@@ -78,7 +76,7 @@ class Update:
 class Delete:
     content_hash: str
 
-    async def perform(self, store: MemoryStorage) -> object:
+    async def perform(self, store: ports.Store) -> object:
         return await store.delete("default", self.content_hash)
 
     def apply(self, state: State) -> None:
@@ -110,7 +108,7 @@ class History:
 
     def possible_states(self) -> Generator[State, None, None]:
         """The likely ones first."""
-        for size in range(min(len(self.unknown), MOST_UNKNOWN_THAT_TOOK_EFFECT) + 1):
+        for size in range(min(len(self.unknown), MAX_UNKNOWN_THAT_TOOK_EFFECT) + 1):
             for took_effect in combinations(sorted(self.unknown), size):
                 yield self.state(frozenset(took_effect))
 

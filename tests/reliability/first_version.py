@@ -11,7 +11,9 @@ from tests.reliability.stores import MODEL
 
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import EmbeddedMemory
-from mcp_memory_service.storage.sqlite_vec import connection, schema, writes
+from mcp_memory_service.storage.sqlite_vec import schema
+from mcp_memory_service.storage.sqlite_vec.file import connection
+from mcp_memory_service.storage.sqlite_vec.queries import writes
 
 MEMORIES = 12
 

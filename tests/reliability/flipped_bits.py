@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.whole_stores import notes
 
-from mcp_memory_service.errors import BackupDamaged, MemoryServiceError, NotOurs
+from mcp_memory_service.errors import BackupDamaged, ForeignStore, MemoryServiceError
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.storage.sqlite_vec import StoreUpkeep
 
@@ -44,7 +44,7 @@ def flip_each(backup: Path, folder: Path, positions: Iterable[int], chance: rand
             upkeep.restore(backup)
             figures.accepted.append(position)
             target.write_bytes(before[target.name])
-        except (BackupDamaged, NotOurs):
+        except (BackupDamaged, ForeignStore):
             pass
         except MemoryServiceError as error:
             figures.other_errors[position] = f"{type(error).__name__}: {error}"

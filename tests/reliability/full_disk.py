@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.contract.memories import EVERYTHING, memory
 from tests.fakes import WordEmbedder
+from tests.support.one_memory import store_one
 
 from mcp_memory_service.errors import MemoryServiceError, StorageFull
 from mcp_memory_service.hybrid_search import query_terms
@@ -32,7 +33,7 @@ from .workload import WORDS
 MEGABYTES = 6
 REFUSALS_A_ROUND = 12
 RESERVE_BYTES = 2_000_000  # so that there is space again at the end, when the store itself has filled the disk
-MOST_STORES = 5_000
+MAX_STORES = 5_000
 
 
 @dataclass
@@ -99,7 +100,7 @@ class Round:
         self._figures.rounds += 1
 
     async def _store_until_full(self, store: SqliteVecStorage) -> None:
-        for _ in range(MOST_STORES):
+        for _ in range(MAX_STORES):
             if not await self._stored(store):
                 return
         self._figures.other_errors.append("the disk did not run full")
@@ -109,7 +110,7 @@ class Round:
         words = self._chance.choices(WORDS, k=self._chance.choice((5, 50, 500)))
         content = f"note {self._count} {' '.join(words)}"
         item = EmbeddedMemory(memory(content, "note", f"t{self._count}"), (WordEmbedder.vector(content),))
-        if not await self._passes(store.store(item)):
+        if not await self._passes(store_one(store, item)):
             self._gone.append(content)
             return False
         self._there.append(content)

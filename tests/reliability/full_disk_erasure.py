@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 
 from tests.contract.memories import memory
 from tests.fakes import WordEmbedder
+from tests.support.one_memory import get_one, store_one
 from tests.whole_stores import notes
 
 from mcp_memory_service.errors import MemoryServiceError, StorageFull
 from mcp_memory_service.models import EmbeddedMemory, content_hash
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, erasure
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.sqlite_vec.upkeep import erasure
 
 from .oracle import problems_of
 from .small_disk import SmallDisk
@@ -47,7 +49,7 @@ async def _purge(disk: SmallDisk, space: int, figures: ErasureFigures) -> bool:
     disk.fill(leaving=space)
     refused = await _refused(store.purge("default", [chosen]), figures)
     disk.empty()
-    if refused and await store.get("default", chosen) is None:
+    if refused and await get_one(store, "default", chosen) is None:
         _count("a purge", figures)
     await _close(store, disk, figures)
     return refused
@@ -58,9 +60,9 @@ async def _finish_by_a_write(disk: SmallDisk, space: int, figures: ErasureFigure
     store = await _filled(disk)
     await store._threads.write(lambda connection: erasure._set(connection, "log"))
     disk.fill(leaving=space)
-    refused = await _refused(store.store(EmbeddedMemory(memory(LONG), (WordEmbedder.vector(LONG),))), figures)
+    refused = await _refused(store_one(store, EmbeddedMemory(memory(LONG), (WordEmbedder.vector(LONG),))), figures)
     disk.empty()
-    if refused and await store.get("default", content_hash(LONG)) is not None:
+    if refused and await get_one(store, "default", content_hash(LONG)) is not None:
         _count("a write that finishes a purge", figures)
     await _close(store, disk, figures)
     return refused

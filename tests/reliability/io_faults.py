@@ -26,8 +26,9 @@ from tests.reliability.verdict import Damage, damage_of
 
 from mcp_memory_service.errors import MemoryServiceError
 from mcp_memory_service.hybrid_search import query_terms
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, connection, schema
-from mcp_memory_service.storage.sqlite_vec.threads import READER_THREADS
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, schema
+from mcp_memory_service.storage.sqlite_vec.file import connection
+from mcp_memory_service.storage.sqlite_vec.file.connections import READER_THREADS
 
 T = TypeVar("T")
 

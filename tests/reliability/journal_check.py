@@ -11,7 +11,7 @@ from tests.contract.memories import EVERYTHING
 from mcp_memory_service.hybrid_search import query_terms
 from mcp_memory_service.models import Memory, content_hash
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
-from mcp_memory_service.storage.sqlite_vec.connection import connect
+from mcp_memory_service.storage.sqlite_vec.file.connection import connect
 
 from .journal import Account
 from .oracle import problems_of

@@ -23,7 +23,7 @@ from .workload import Mix
 
 WRITERS = 3
 KILLS_BETWEEN_CHECKS = 20
-LONGEST_LIFE_SECONDS = 0.15  # after the first acknowledgement
+MAX_LIFE_SECONDS = 0.15  # after the first acknowledgement
 # Longer than SQLite waits for a lock: who is not served by then never will be.
 PATIENCE_SECONDS = 30.0
 GLANCE_SECONDS = 0.002
@@ -111,7 +111,7 @@ class Siege:
     def _kill_one(self) -> None:
         victim = self._writers.pop(self._chance.randrange(len(self._writers)))
         self.figures.survivors_blocked += not victim.await_more_than(0)
-        time.sleep(self._chance.uniform(0.0, LONGEST_LIFE_SECONDS))
+        time.sleep(self._chance.uniform(0.0, MAX_LIFE_SECONDS))
         self._end(victim, signal.SIGKILL)
         done_at_kill = [done_so_far(writer.journal) for writer in self._writers]
         killed_at = time.monotonic()

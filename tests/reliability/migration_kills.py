@@ -14,7 +14,8 @@ from tests.fakes import WordEmbedder
 from mcp_memory_service.errors import MemoryServiceError
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import content_hash
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, connection, schema
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, schema
+from mcp_memory_service.storage.sqlite_vec.file import connection
 
 from .journal import Journal
 from .oracle import problems_of

@@ -26,7 +26,7 @@ from tests.reliability.recording_vfs import Mark
 from tests.reliability.stores import temporary_folder
 from tests.reliability.verdict import Damage, damage_of
 
-from mcp_memory_service.storage.sqlite_vec import connection
+from mcp_memory_service.storage.sqlite_vec.file import connection
 
 Synchronous: TypeAlias = Literal["off", "normal", "full"]
 _LEVELS: dict[Synchronous, int] = {"off": 0, "normal": 1, "full": 2}

@@ -19,6 +19,7 @@ from typing import TypeAlias
 import numpy as np
 from tests.contract.memories import EVERYTHING
 from tests.fakes import WordEmbedder
+from tests.support.one_memory import get_one
 
 from mcp_memory_service.hybrid_search import query_terms
 from mcp_memory_service.models import MemoryFilter, content_hash
@@ -127,7 +128,7 @@ async def _timed_search(store: SqliteVecStorage, journal: Journal, chance: rando
         case 3:
             await store.list_memories(MemoryFilter(tags=("new",)), chance.randrange(100), 20)
         case _:
-            await store.get("default", some_hash)
+            await get_one(store, "default", some_hash)
     journal.done(time.perf_counter() - began)
 
 
@@ -135,7 +136,7 @@ async def _is_visible(store: SqliteVecStorage, chance: random.Random, content: s
     """Shared memories and their tags are never taken away, so that only blindness can hide them."""
     match chance.randrange(3):
         case 0:
-            memory = await store.get("default", content_hash(content))
+            memory = await get_one(store, "default", content_hash(content))
             return memory is not None and tag in memory.tags
         case 1:
             return bool(await store.search_by_tag({tag: 1.0}, 1, EVERYTHING))

@@ -20,6 +20,7 @@ from tests.contract.memories import EVERYTHING, embedded, memory
 from tests.fault_proxy import FaultProxy, at_random, fault_proxy
 from tests.qdrant_stand_in.process import StandInProcess, stand_in
 from tests.qdrant_target import collection_of
+from tests.support.one_memory import store_one
 
 from mcp_memory_service.errors import BatchIncomplete, Unavailable
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
@@ -83,7 +84,7 @@ class Writer:
 
     async def _store_new(self) -> None:
         content = self._new_content()
-        await self._attempt(content, self._store.store(embedded(memory(content, "new"))))
+        await self._attempt(content, store_one(self._store, embedded(memory(content, "new"))))
         self.acknowledged.tags[content] = {"new"}
 
     async def _batch(self) -> None:
@@ -107,7 +108,7 @@ class Writer:
         content = f"{SHARED}{self._figures.acknowledged_writes // 60}"
         self._count += 1
         tag = f"w{self._number}-{self._count}"
-        await self._store.store(embedded(memory(content, tag)))
+        await store_one(self._store, embedded(memory(content, tag)))
         self.acknowledged.tags.setdefault(content, set()).add(tag)
 
     async def _delete(self) -> None:

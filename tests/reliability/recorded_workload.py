@@ -13,7 +13,8 @@ from tests.reliability.random_operations import RandomOperations
 from tests.reliability.recording_vfs import Entry, Mark, RecordingVFS
 from tests.reliability.stores import on_writer, open_store
 
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, connection
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.sqlite_vec.file import connection
 
 MIGRATION_SHARE = 0.25
 

@@ -17,7 +17,7 @@ from tests.qdrant_target import QdrantTarget, collection_of, qdrant_server
 
 from mcp_memory_service.errors import MemoryServiceError
 from mcp_memory_service.hybrid_search import indexed_text
-from mcp_memory_service.storage.base import WholeStorage
+from mcp_memory_service.storage.ports import Store
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
@@ -48,11 +48,11 @@ def run_on(
     return figures
 
 
-def _opener(backend: str, target: QdrantTarget | None) -> Callable[[Path], Awaitable[WholeStorage]]:
-    async def open_file(folder: Path) -> WholeStorage:
+def _opener(backend: str, target: QdrantTarget | None) -> Callable[[Path], Awaitable[Store]]:
+    async def open_file(folder: Path) -> Store:
         return await SqliteVecStorage.open(folder / "store.db", MODEL_ID, DIMENSION, indexed_text)
 
-    async def open_collection(folder: Path) -> WholeStorage:
+    async def open_collection(folder: Path) -> Store:
         assert target is not None
         grpc = backend == "qdrant_grpc"
         options = QdrantOptions(target.url, collection_of(folder), grpc=grpc, grpc_port=target.grpc_port)

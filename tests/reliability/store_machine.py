@@ -13,11 +13,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 from tests.contract.memories import embedded
+from tests.support.one_memory import get_one, store_one
 
 from mcp_memory_service.errors import InvalidVector
 from mcp_memory_service.hybrid_search import query_terms
 from mcp_memory_service.models import Candidate, EmbeddedMemory, MemoryFilter, MemoryPatch, fold_tag
-from mcp_memory_service.storage.base import WholeStorage
+from mcp_memory_service.storage.ports import Store
 
 from . import drawn
 from .oracle import problems_of
@@ -33,7 +34,7 @@ UNFIT = (0.0, 0.0, 0.0, 0.0)
 class Bench:
     """Where a machine gets its stores from, a new one for each example."""
 
-    open_store: Callable[[Path], Awaitable[WholeStorage]]
+    open_store: Callable[[Path], Awaitable[Store]]
     folder: Path
     runner: asyncio.Runner
     examples: int = 0
@@ -57,8 +58,8 @@ class StoreMachine(RuleBasedStateMachine):
         self.clock = itertools.count(1_000)
         self.tags_seen: dict[str, tuple[set[str], int]] = {}
 
-    def _open(self) -> WholeStorage:
-        async def opened() -> WholeStorage:
+    def _open(self) -> Store:
+        async def opened() -> Store:
             return await self.bench.open_store(self.folder)
 
         return self.bench.runner.run(opened())
@@ -78,7 +79,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(handle=drawn.HANDLES, item=drawn.ITEMS)
     def store(self, handle: int, item: EmbeddedMemory) -> None:
-        outcome = self._run(self.handles[handle].store(item))
+        outcome = self._run(store_one(self.handles[handle], item))
         expected, created = self.model.store(item)
         assert same_memory(outcome.memory, expected), (outcome.memory, expected)
         assert outcome.created is created
@@ -120,7 +121,7 @@ class StoreMachine(RuleBasedStateMachine):
         store = self.handles[handle]
         expected = [self.model.get(namespace, content_hash) for content_hash in hashes]
         for content_hash, memory in zip(hashes, expected, strict=True):
-            found = self._run(store.get(namespace, content_hash))
+            found = self._run(get_one(store, namespace, content_hash))
             assert same_memory(found, memory), (found, memory)
         assert self._run(store.get_many(namespace, hashes)) == [memory for memory in expected if memory]
 
@@ -143,7 +144,7 @@ class StoreMachine(RuleBasedStateMachine):
         self._compare_ranking(found, scores, limit, where)
         dates = {item.memory.content_hash: item.memory.created_at for item in self.model.matching(where)}
         order = sorted(((score, dates[content_hash]) for content_hash, score in scores.items()), reverse=True)
-        assert [(candidate.raw_score, candidate.created_at) for candidate in found] == order[:limit]
+        assert [(candidate.score, candidate.created_at) for candidate in found] == order[:limit]
 
     @rule(handle=drawn.HANDLES, number=drawn.NUMBERS, where=drawn.FILTERS)
     def search_by_an_own_word(self, handle: int, number: int, where: MemoryFilter) -> None:
@@ -214,13 +215,13 @@ class StoreMachine(RuleBasedStateMachine):
     ) -> None:
         """Who has the best scores, up to ties, each with its own score and place."""
         best = sorted(scores.values(), reverse=True)[:limit]
-        found_scores = [candidate.raw_score for candidate in found]
+        found_scores = [candidate.score for candidate in found]
         assert found_scores == pytest.approx(best, abs=SINGLE_PRECISION), (found_scores, best)
         assert len({candidate.content_hash for candidate in found}) == len(found)
         for candidate in found:
             memory = self.model.get(where.namespace, candidate.content_hash)
             assert memory is not None
-            assert candidate.raw_score == pytest.approx(scores[candidate.content_hash], abs=SINGLE_PRECISION)
+            assert candidate.score == pytest.approx(scores[candidate.content_hash], abs=SINGLE_PRECISION)
             assert candidate[1:2] + candidate[3:] == (memory.created_at, memory.session, memory.sequence)
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mcp_memory_service.models import (
+    UNSET,
     EmbeddedMemory,
     JsonValue,
-    Keep,
     Memory,
     MemoryFilter,
     MemoryPatch,
@@ -53,7 +53,7 @@ class StoreModel:
         patched = old
         if patch.tags is not None:
             patched = replace(patched, tags=_each_once(patch.tags))
-        if not isinstance(patch.memory_type, Keep):
+        if patch.memory_type is not UNSET:
             patched = replace(patched, memory_type=patch.memory_type)
         if patch.metadata is not None:
             patched = replace(patched, metadata=_merged(patched.metadata, patch.metadata))

@@ -9,7 +9,7 @@ from tests.contract.memories import memory
 from tests.fakes import WordEmbedder
 
 from mcp_memory_service.models import EmbeddedMemory, MemoryPatch, content_hash
-from mcp_memory_service.storage.base import MemoryStorage
+from mcp_memory_service.storage.ports import Store
 
 Kind: TypeAlias = Literal["store", "tag", "update", "delete", "batch"]
 
@@ -89,7 +89,7 @@ def shared_content(group: int, number: int) -> str:
     return f"shared {number} of group{group}"
 
 
-async def carry_out(store: MemoryStorage, operation: Operation) -> None:
+async def carry_out(store: Store, operation: Operation) -> None:
     first = operation.contents[0]
     if operation.kind == "delete":
         assert await store.delete("default", content_hash(first)), "it was there"

@@ -9,12 +9,13 @@ import pytest
 from tests.contract.memories import memory
 from tests.fakes import WordEmbedder
 from tests.reliability.oracle import problems_of, unseen
+from tests.support.one_memory import get_one, store_one
 from tests.whole_stores import assert_equal, contents, notes
 
 from mcp_memory_service.errors import (
     BackupDamaged,
+    ForeignStore,
     InvalidInput,
-    NotOurs,
     SchemaTooNew,
     StorageUnavailable,
     StoreCorrupt,
@@ -22,8 +23,9 @@ from mcp_memory_service.errors import (
 )
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import EmbeddedMemory
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep, restoring, schema
-from mcp_memory_service.storage.sqlite_vec.connection import connect, create_private_file
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep, schema
+from mcp_memory_service.storage.sqlite_vec.file.connection import connect, create_private_file
+from mcp_memory_service.storage.sqlite_vec.upkeep import restore as restoring
 
 
 async def opened(path: Path) -> SqliteVecStorage:
@@ -102,12 +104,12 @@ async def test_an_unsound_store_is_not_backed_up(path: Path, tmp_path: Path):
 
 async def test_open_handles_see_the_restored_memories_with_their_next_query(path: Path, backup: Path):
     one, other = await opened(path), await opened(path)
-    await one.store(note("written later", "later"))
+    await store_one(one, note("written later", "later"))
     version = await other.tags_version("default")
     restored = care_for(path).restore(backup)
     assert await other.count_all_memories("default") == 24
     assert await other.tags_version("default") != version
-    assert (await one.store(note("after the restore"))).created
+    assert (await store_one(one, note("after the restore"))).created
     assert await other.count_all_memories("default") == 25
     assert problems_of(path) == []
 
@@ -129,7 +131,7 @@ async def test_a_store_that_is_not_sound_is_kept_as_it_is_and_handles_go_on(path
     assert problems_of(path) == []
     assert restored.copy is not None
     assert [problem.split(":")[0] for problem in problems_of(restored.copy)] == ["content_changed"]
-    assert (await store.store(note("after the restore"))).created
+    assert (await store_one(store, note("after the restore"))).created
     await store.close()
 
 
@@ -144,7 +146,7 @@ async def test_a_link_to_a_store_stays_a_link(path: Path, backup: Path, tmp_path
     assert restored.copy is not None
     assert restored.copy.parent == path.parent
     store = await opened(link)
-    await store.store(note("through the link"))
+    await store_one(store, note("through the link"))
     assert not (link.parent / "memories.db-turn").exists(), "one queue for both names"
     await store.close()
 
@@ -166,7 +168,7 @@ def test_a_database_of_another_program_is_not_restored_over(backup: Path, tmp_pa
     foreign.execute("CREATE TABLE theirs (x)")
     foreign.close()
     before = target.read_bytes()
-    with pytest.raises(NotOurs):
+    with pytest.raises(ForeignStore):
         care_for(target).restore(backup)
     assert target.read_bytes() == before
 
@@ -175,7 +177,7 @@ def test_a_store_or_another_file_is_no_backup(path: Path, backup: Path, tmp_path
     target = tmp_path / "new.db"
     text = tmp_path / "text"
     text.write_text("not a backup")
-    for file, error in ((path, BackupDamaged), (text, NotOurs), (tmp_path / "none", StoreRefused)):
+    for file, error in ((path, BackupDamaged), (text, ForeignStore), (tmp_path / "none", StoreRefused)):
         with pytest.raises(error):
             care_for(target).restore(file)
     assert not target.exists()
@@ -240,7 +242,7 @@ async def test_text_that_is_none_is_told_of_and_can_be_deleted(path: Path):
     assert [problem.split(":")[0] for problem in problems_of(path)] == ["content_changed"]
     store = await opened(path)
     with pytest.raises(StoreCorrupt):
-        await store.get("default", hash_of_it)
+        await get_one(store, "default", hash_of_it)
     assert await store.delete("default", hash_of_it)
     assert problems_of(path) == []
     await store.close()
@@ -253,7 +255,7 @@ async def test_a_head_that_is_destroyed_makes_a_new_file_and_open_handles_say_so
     assert restored.copy is not None
     assert restored.copy.read_bytes()[:200] == b"\xff" * 200
     assert problems_of(path) == []
-    for use in (store.count_all_memories("default"), store.store(note("x")), store.check_search()):
+    for use in (store.count_all_memories("default"), store_one(store, note("x")), store.check_search()):
         with pytest.raises(StorageUnavailable, match="restart"):
             await use
     await store.close()
@@ -282,7 +284,7 @@ def test_a_backup_of_a_newer_version_is_refused(backup: Path, tmp_path: Path, mo
 async def test_text_is_not_restored_over_and_an_open_file_is_closed_to_others(backup: Path, tmp_path: Path):
     text = tmp_path / "thesis.txt"
     text.write_text("years of work " * 100)
-    with pytest.raises(NotOurs, match="no memory store"):
+    with pytest.raises(ForeignStore, match="no memory store"):
         care_for(text).restore(backup)
     assert text.read_text().startswith("years of work")
     empty = tmp_path / "empty.db"
@@ -295,7 +297,7 @@ async def test_a_handle_of_another_model_refuses_what_was_restored_under_it(back
     target = tmp_path / "other.db"
     other = await SqliteVecStorage.open(target, "another-model", 64, indexed_text)
     care_for(target).restore(backup)
-    for use in (other.store(note("wrong vectors")), other.check_search(), other.check_write()):
+    for use in (store_one(other, note("wrong vectors")), other.check_search(), other.check_write()):
         with pytest.raises(StoreRefused, match="restart"):
             await use
     await other.close()

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory_service.models import Candidate, Candidates
+from mcp_memory_service.hybrid_search.columns.candidates import Candidates
+from mcp_memory_service.models import Candidate
 
 candidate = st.builds(
     Candidate,

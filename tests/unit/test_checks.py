@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory_service.errors import InvalidInput
-from mcp_memory_service.services import checks
+from mcp_memory_service.services.write import checks
 
 
 def nested(levels: int) -> Any:

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from mcp_memory_service.digests import Digests
+from mcp_memory_service.hybrid_search.columns.digests import Digests
 
 TEXTS = [hashlib.sha256(bytes([number % 7])).hexdigest() for number in range(20)]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mcp_memory_service.embeddings.local_onnx import BATCH_PIECES, MOST_TOGETHER, LocalEmbedder, MiniLM
+from mcp_memory_service.embeddings.local_onnx import BATCH_PIECES, MAX_TOGETHER, LocalEmbedder, MiniLM
 from mcp_memory_service.errors import EmbedderUnavailable
 
 A_WHOLE_BATCH = BATCH_PIECES // 2
@@ -81,19 +81,19 @@ async def test_searches_wait_for_one_batch_however_many_stores_there_are(embedde
 async def test_a_store_goes_on_while_many_search(embedder: LocalEmbedder, model: WatchedModel):
     stored = store(embedder, 1, batches=2)
     await all_asked(model)
-    before = searches(embedder, range(20, 20 + 2 * MOST_TOGETHER))
+    before = searches(embedder, range(20, 20 + 2 * MAX_TOGETHER))
     await asyncio.sleep(0)
     model.gate.release(ALL)
     await asyncio.gather(*before)
-    after = searches(embedder, range(60, 60 + MOST_TOGETHER))
+    after = searches(embedder, range(60, 60 + MAX_TOGETHER))
     async with asyncio.timeout(20):
         while not stored.done():  # whenever a search is answered, another one asks
             _, pending = await asyncio.wait([stored, *after], return_when=asyncio.FIRST_COMPLETED)
             after = [search for search in after if search in pending]
-            after += searches(embedder, range(60, 60 + MOST_TOGETHER - len(after)))
+            after += searches(embedder, range(60, 60 + MAX_TOGETHER - len(after)))
     assert len(await stored) == 4
     await asyncio.gather(*after)
-    assert max(len(batch) for batch in model.batches) == MOST_TOGETHER
+    assert max(len(batch) for batch in model.batches) == MAX_TOGETHER
     await embedder.close()
 
 

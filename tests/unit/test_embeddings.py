@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from mcp_memory_service.embeddings import local_onnx
 from mcp_memory_service.embeddings.batching import batches_by_length
+from mcp_memory_service.embeddings.chunks import text_chunks
 from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
 from mcp_memory_service.embeddings.slim_model import with_small_word_embeddings
-from mcp_memory_service.embeddings.windows import text_windows
 from mcp_memory_service.errors import EmbedderUnavailable
 
 
@@ -110,12 +110,12 @@ async def test_the_embedder_loads_on_first_use_and_closes():
 
 
 def test_a_short_text_is_its_own_window():
-    assert text_windows("  a short text\n") == ["  a short text\n"]
+    assert text_chunks("  a short text\n") == ["  a short text\n"]
 
 
 def test_windows_of_a_long_text_cover_it_and_overlap():
     words = [f"word{i}" for i in range(1000)]
-    windows = text_windows(" ".join(words))
+    windows = text_chunks(" ".join(words))
     assert len(windows) > 5
     assert windows[0].startswith("word0 ")
     assert windows[-1].endswith(" word999")
@@ -127,7 +127,7 @@ def test_windows_of_a_long_text_cover_it_and_overlap():
 
 @given(st.text(alphabet="ab 日本\n.", max_size=3000))
 def test_windows_lose_no_character_but_spaces(text: str):
-    windows = text_windows(text, size=40, overlap=8)
+    windows = text_chunks(text, size=40, overlap=8)
     assert windows
     position = 0
     squeezed = "".join(text.split())
@@ -148,7 +148,7 @@ async def test_windows_fit_the_model(local_embedder: LocalEmbedder):
     code = "def authenticate_user(request: HttpRequest) -> Optional[User]: return verify(request.token_id)\n" * 40
     chinese = "如何在家庭实验室中部署服务并保持其长期稳定运行。" * 60
     for text in (prose, code, chinese):
-        lengths = [len(tokenizer.encode(window, add_special_tokens=True).ids) for window in text_windows(text)]
+        lengths = [len(tokenizer.encode(window, add_special_tokens=True).ids) for window in text_chunks(text)]
         assert max(lengths) <= local_onnx.MAX_PIECES
         assert len(lengths) > 3
     tokenizer.enable_truncation(local_onnx.MAX_PIECES)

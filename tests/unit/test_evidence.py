@@ -11,9 +11,9 @@ from mcp_memory_service.hybrid_search import (
     WordEvidence,
     alpha_from_evidence,
     fuse_scores,
-    lent_scores,
     limit_alpha_for_named_tags,
     missing_neighbours,
+    neighbour_boosts,
     vector_prominence,
     word_evidence,
 )
@@ -81,27 +81,27 @@ def test_words_count_by_their_rarity():
 
 def test_neighbours_lend_a_part_of_what_they_are_ahead():
     turns = [turn(number) for number in (1, 2, 3, 5)]
-    lent = lent_scores(turns, {"talk-1": 0.8, "talk-5": 0.4}, share=0.5)
+    lent = neighbour_boosts(turns, {"talk-1": 0.8, "talk-5": 0.4}, share=0.5)
     assert lent == {"talk-2": 0.4, "talk-3": 0.2}
-    lent = lent_scores(turns, {"talk-1": 0.8, "talk-2": 0.6, "talk-3": 0.8}, share=0.5)
+    lent = neighbour_boosts(turns, {"talk-1": 0.8, "talk-2": 0.6, "talk-3": 0.8}, share=0.5)
     assert lent == {"talk-2": pytest.approx(0.1), "talk-5": pytest.approx(0.2)}
 
 
 def test_the_best_neighbour_counts_and_not_their_sum():
     turns = [turn(number) for number in (1, 2, 3)]
-    assert lent_scores(turns, {"talk-1": 0.6, "talk-3": 0.8}, share=0.5)["talk-2"] == 0.4
+    assert neighbour_boosts(turns, {"talk-1": 0.6, "talk-3": 0.8}, share=0.5)["talk-2"] == 0.4
 
 
 def test_several_memories_of_one_turn_all_lend_and_all_get():
     same = Candidate("talk-1-again", 0, 0.0, "talk", 1)
     beside = Candidate("talk-2-again", 0, 0.0, "talk", 2)
-    lent = lent_scores([turn(1), same, turn(2), beside], {"talk-1": 0.8, "talk-1-again": 0.1}, share=0.5)
+    lent = neighbour_boosts([turn(1), same, turn(2), beside], {"talk-1": 0.8, "talk-1-again": 0.1}, share=0.5)
     assert lent == {"talk-2": 0.4, "talk-2-again": 0.4}
 
 
 def test_other_sessions_and_memories_without_a_place_lend_nothing():
     found = [turn(1), turn(2, session="other"), Candidate("plain", 0, 1.0), Candidate("no-place", 0, 1.0, "talk", None)]
-    assert lent_scores(found, {candidate.content_hash: 1.0 for candidate in found}, share=0.5) == {}
+    assert neighbour_boosts(found, {candidate.content_hash: 1.0 for candidate in found}, share=0.5) == {}
 
 
 def test_a_lent_score_is_part_of_the_sum_and_shows_in_the_votes():

@@ -6,8 +6,9 @@ import pytest
 
 from mcp_memory_service.errors import UnsafeFilesystem
 from mcp_memory_service.hybrid_search import indexed_text
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, filesystems
-from mcp_memory_service.storage.sqlite_vec.filesystems import Mount, is_shared, mount_of
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.sqlite_vec.file import filesystems
+from mcp_memory_service.storage.sqlite_vec.file.filesystems import Mount, is_shared, mount_of
 
 MOUNTS = r"""22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 23 22 0:21 / /proc rw,nosuid shared:5 - proc proc rw

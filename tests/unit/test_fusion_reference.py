@@ -21,7 +21,8 @@ from mcp_memory_service.hybrid_search import (
     rrf_score,
     tag_weights,
 )
-from mcp_memory_service.models import Candidate, Candidates
+from mcp_memory_service.hybrid_search.columns.candidates import Candidates
+from mcp_memory_service.models import Candidate
 from mcp_memory_service.timestamps import MICROSECONDS_PER_DAY
 
 NOW = 20_000 * MICROSECONDS_PER_DAY
@@ -74,12 +75,12 @@ def reference(signals: Signals, weights: Weights, k: int | None, share: float = 
     for name, found in signals.items():
         if weights[name] <= 0 or not found:
             continue
-        scores = [c.raw_score for c in found]
+        scores = [c.score for c in found]
         ranks = shared(scores) if name in {"tag", "keyword"} else list(range(1, len(found) + 1))
         parts = normalised(name, scores) if k is None else [rrf_score(rank, k) for rank in ranks]
         for candidate, rank, part in zip(found, ranks, parts, strict=True):
             totals[candidate.content_hash] = totals.get(candidate.content_hash, 0.0) + weights[name] * part
-            votes[candidate.content_hash][name] = Vote(rank, candidate.raw_score, weights[name] * part)
+            votes[candidate.content_hash][name] = Vote(rank, candidate.score, weights[name] * part)
     if share > 0:
         gifts = lent(list(everyone.values()), totals, share)
         ordered = sorted(gifts, key=lambda content_hash: (-gifts[content_hash], content_hash))
@@ -126,7 +127,7 @@ def lists(draw: st.DrawFn) -> Signals:
     for name in draw(st.permutations(["vector", "tag", "keyword", "neighbour"])):
         found = draw(st.permutations(known))[: draw(st.integers(0, len(known)))]
         falling = sorted((draw(scores) for _ in found), reverse=True)
-        signals[name] = [c._replace(raw_score=score) for c, score in zip(found, falling, strict=True)]
+        signals[name] = [c._replace(score=score) for c, score in zip(found, falling, strict=True)]
     return signals
 
 
@@ -199,7 +200,7 @@ def test_a_tag_score_is_limited_by_how_many_match_as_well(scores: list[float], c
     falling = sorted(scores, reverse=True)
     limited = as_rare_as_they_are_few([Candidate(str(i), 0, s) for i, s in enumerate(falling)], corpus)
     as_good = [sum(other >= score for other in falling) for score in falling]
-    assert [match.raw_score for match in limited] == [
+    assert [match.score for match in limited] == [
         min(score, tag_weights({"as one tag": count}, corpus)["as one tag"])
         for score, count in zip(falling, as_good, strict=True)
     ]

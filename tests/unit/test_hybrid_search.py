@@ -172,7 +172,7 @@ def test_more_weight_for_a_signal_never_lowers_its_first(
             first = found[0].content_hash
             before = place_of(first, fuse_rrf(signals, weights))
             after = place_of(first, fuse_rrf(signals, {**weights, name: weights[name] * 3}))
-            ties = sum(candidate.raw_score == found[0].raw_score for candidate in found)
+            ties = sum(candidate.score == found[0].score for candidate in found)
             assert before is not None
             assert after is not None
             assert after <= before + ties
@@ -264,20 +264,18 @@ def test_tag_weights_are_finite_and_positive(counts: dict[str, int], corpus: int
 
 def test_what_hundreds_match_is_not_rare_however_many_tags_add_up():
     few = [found("a", 1.3), found("b", 0.9), found("c", 0.2)]
-    assert [match.raw_score for match in as_rare_as_they_are_few(few, 1_000)] == pytest.approx(
-        [1.0, 0.9, 0.2], abs=0.03
-    )
+    assert [match.score for match in as_rare_as_they_are_few(few, 1_000)] == pytest.approx([1.0, 0.9, 0.2], abs=0.03)
     many = [found(f"m{i:03d}", 1.5) for i in range(250)]
     limited = as_rare_as_they_are_few(many, 1_000)
     assert [match.content_hash for match in limited] == [match.content_hash for match in many]
-    assert all(match.raw_score == pytest.approx(0.21, abs=0.01) for match in limited)
+    assert all(match.score == pytest.approx(0.21, abs=0.01) for match in limited)
     assert as_rare_as_they_are_few([], 0) == []
 
 
 @given(st.lists(st.floats(0.01, 3)).map(lambda scores: sorted(scores, reverse=True)), st.integers(0, 10**6))
 def test_limited_tag_scores_keep_the_order(scores: list[float], corpus: int):
     matches = [found(f"{place}", score) for place, score in enumerate(scores)]
-    limited = [match.raw_score for match in as_rare_as_they_are_few(matches, corpus)]
+    limited = [match.score for match in as_rare_as_they_are_few(matches, corpus)]
     assert limited == sorted(limited, reverse=True)
     assert all(after <= before for after, before in zip(limited, scores, strict=True))
 

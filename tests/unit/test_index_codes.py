@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mcp_memory_service.storage.sqlite_vec.search_index import codes
-from mcp_memory_service.storage.sqlite_vec.search_index.codes import Quantizer, nearest_codes
+from mcp_memory_service.storage.sqlite_vec.index.format import quantization as codes
+from mcp_memory_service.storage.sqlite_vec.index.format.quantization import Quantizer, nearest_codes
 
 COUNT, DIMENSION, WANTED, NEAR = 30_000, 384, 1_000, 50
 

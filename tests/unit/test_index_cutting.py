@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mcp_memory_service.storage.sqlite_vec.search_index.cutting import found_in, last_of_best
+from mcp_memory_service.storage.sqlite_vec.index.query.topk import found_in, last_of_best
 
 CHANCE = np.random.default_rng(7)
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mcp_memory_service.storage.sqlite_vec.search_index import summing
-from mcp_memory_service.storage.sqlite_vec.search_index.postings import Occurrences
-from mcp_memory_service.storage.sqlite_vec.search_index.summing import Numbers, Places, Term, best_sums
+from mcp_memory_service.storage.sqlite_vec.index.format.postings import Occurrences
+from mcp_memory_service.storage.sqlite_vec.index.query import maxscore as summing
+from mcp_memory_service.storage.sqlite_vec.index.query.maxscore import Numbers, Places, Term, best_sums
 
 
 def by_weight(_documents: Places, often: Numbers, weight: Numbers | float) -> Numbers:

@@ -9,12 +9,13 @@ import pytest
 from tests.contract.memories import memory
 from tests.fakes import WordEmbedder
 from tests.reliability.oracle import unseen
+from tests.support.one_memory import get_one, store_one
 
-from mcp_memory_service.errors import NotOurs, StoreRefused
+from mcp_memory_service.errors import ForeignStore, StoreRefused
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import EmbeddedMemory, MemoryFilter, Vector, content_hash
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep
-from mcp_memory_service.storage.sqlite_vec.connection import connect
+from mcp_memory_service.storage.sqlite_vec.file.connection import connect
 
 MODEL = WordEmbedder.model_id
 CONTENTS = [f"note {i} about topic{i % 5} and more" for i in range(40)]
@@ -115,12 +116,12 @@ async def _everything_is_there(path: Path) -> None:
     store = await SqliteVecStorage.open_existing(path, indexed_text)
     everything = MemoryFilter()
     for i, content in enumerate(CONTENTS):
-        kept = await store.get("default", content_hash(content))
+        kept = await get_one(store, "default", content_hash(content))
         assert kept == memory(content, f"Topic{i % 5}", "note", at=i)
         found = (await store.search_by_text(query_terms(str(i)), 40, everything)).candidates
         assert content_hash(content) in {candidate.content_hash for candidate in found}
         near = await store.retrieve(WordEmbedder.vector(content), 40, everything)
-        assert {candidate.content_hash: candidate.raw_score for candidate in near}[content_hash(content)] > 0.999
+        assert {candidate.content_hash: candidate.score for candidate in near}[content_hash(content)] > 0.999
     assert {tag.tag: tag.memories for tag in await store.get_all_tags("default")} == {
         "note": 40, **{f"Topic{i}": 8 for i in range(5)},
     }  # fmt: skip
@@ -131,14 +132,14 @@ async def test_all_windows_of_a_memory_are_made_again_together(tmp_path: Path):
     path = tmp_path / "memories.db"
     store = await SqliteVecStorage.open(path, MODEL, WordEmbedder.dimension, indexed_text)
     windows = tuple(WordEmbedder.vector(f"window {i}") for i in range(3))
-    await store.store(EmbeddedMemory(memory("a long text"), windows))
+    await store_one(store, EmbeddedMemory(memory("a long text"), windows))
     await store.close()
     damage(path, "UPDATE vectors SET embedding = zeroblob(256) WHERE id = 2")
 
-    async def embed_windows(texts: Sequence[str]) -> list[Sequence[Vector]]:
+    async def embed_chunks(texts: Sequence[str]) -> list[Sequence[Vector]]:
         return [windows for _ in texts]
 
-    assert (await upkeep(path).repair(MODEL, embed_windows)).after.vectors == 3
+    assert (await upkeep(path).repair(MODEL, embed_chunks)).after.vectors == 3
 
 
 async def test_vectors_are_neither_made_nor_dropped_with_another_model(path: Path):
@@ -249,7 +250,7 @@ def test_what_is_no_store_is_refused(tmp_path: Path):
     foreign = apsw.Connection(str(tmp_path / "foreign.db"))
     foreign.execute("CREATE TABLE theirs (x)")
     foreign.close()
-    with pytest.raises(NotOurs):
+    with pytest.raises(ForeignStore):
         upkeep(tmp_path / "foreign.db").inspect()
 
 

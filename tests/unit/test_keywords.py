@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory_service.hybrid_search import STOP_WORDS, TagVocabulary, extract_query_keywords
-from mcp_memory_service.hybrid_search.words import split_any_script, split_words
+from mcp_memory_service.hybrid_search.text.words import split_any_script, split_words
 from mcp_memory_service.models import fold_tag
 
 

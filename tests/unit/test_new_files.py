@@ -5,7 +5,7 @@ from pathlib import Path
 
 import apsw
 
-from mcp_memory_service.storage.sqlite_vec.connection import connect
+from mcp_memory_service.storage.sqlite_vec.file.connection import connect
 
 
 def test_who_comes_second_to_a_new_file_waits(tmp_path: Path):

@@ -10,7 +10,7 @@ from tests.fakes import WordEmbedder
 from mcp_memory_service.errors import EmbedderUnavailable
 from mcp_memory_service.models import MemoryDraft, Vector
 from mcp_memory_service.services import MemoryService
-from mcp_memory_service.services.query_vectors import QueryVectors
+from mcp_memory_service.services.search.query_vectors import QueryVectors
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 

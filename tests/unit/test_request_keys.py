@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory_service.errors import InvalidInput
-from mcp_memory_service.models import Keep, MemoryPatch
-from mcp_memory_service.services.request_keys import delete_key, update_key
+from mcp_memory_service.models import UNSET, MemoryPatch
+from mcp_memory_service.services.write.idempotency import delete_key, update_key
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0]) | st.text(max_size=3),
@@ -20,7 +20,7 @@ values = st.recursive(
 patches = st.builds(
     MemoryPatch,
     tags=st.none() | st.lists(st.sampled_from("ab"), max_size=2).map(tuple),
-    memory_type=st.none() | st.just(Keep.KEEP) | st.sampled_from("ab"),
+    memory_type=st.none() | st.just(UNSET) | st.sampled_from("ab"),
     metadata=st.none() | st.dictionaries(st.sampled_from("ab"), values, max_size=2),
 )
 

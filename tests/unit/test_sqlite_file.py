@@ -6,19 +6,22 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
+from tests.support.one_memory import get_one, store_one
 
 from mcp_memory_service.errors import (
     EmbeddingMismatch,
     EngineTooOld,
-    NotOurs,
+    ForeignStore,
     SchemaTooNew,
     StorageUnavailable,
     StoreCorrupt,
     StoreRefused,
 )
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
-from mcp_memory_service.models import EmbeddedMemory, Memory, MemoryFilter, RequestKey, content_hash
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, connection, schema, writes
+from mcp_memory_service.models import EmbeddedMemory, IdempotencyKey, Memory, MemoryFilter, content_hash
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, schema
+from mcp_memory_service.storage.sqlite_vec.file import connection
+from mcp_memory_service.storage.sqlite_vec.queries import writes
 
 
 def embedded(content: str, *tags: str) -> EmbeddedMemory:
@@ -33,7 +36,7 @@ async def opened(path: Path, model: str = "m", dimension: int | None = 4) -> Sql
 async def test_file_and_folder_are_private(tmp_path: Path):
     path = tmp_path / "new" / "deeper" / "memories.db"
     store = await opened(path)
-    await store.store(embedded("secret"))
+    await store_one(store, embedded("secret"))
     files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
     assert set(files.values()) == {0o600}
     assert "memories.db-wal" in files
@@ -79,7 +82,7 @@ async def test_another_model_or_dimension_is_refused_with_advice(tmp_path: Path)
 async def test_an_unknown_dimension_is_pinned_by_the_first_vector(tmp_path: Path):
     path = tmp_path / "memories.db"
     store = await opened(path, dimension=None)
-    await store.store(embedded("a"))
+    await store_one(store, embedded("a"))
     await store.close()
     with pytest.raises(EmbeddingMismatch, match="4 numbers"):
         await opened(path, dimension=5)
@@ -93,7 +96,7 @@ async def test_a_database_of_another_program_is_left_alone(tmp_path: Path):
     foreign.close()
     path.chmod(0o644)
     before = path.read_bytes()
-    with pytest.raises(NotOurs, match="another program"):
+    with pytest.raises(ForeignStore, match="another program"):
         await opened(path)
     assert path.read_bytes() == before
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
@@ -127,7 +130,7 @@ async def test_a_newer_schema_is_refused(tmp_path: Path):
 async def test_an_older_file_is_migrated_and_keeps_its_memories(tmp_path: Path):
     path = tmp_path / "memories.db"
     store = await opened(path)
-    await store.store(embedded("fact", "tag"))
+    await store_one(store, embedded("fact", "tag"))
     await store.close()
     raw = connection.connect(path, read_only=False)
     later = schema.Migration("ALTER TABLE memories ADD COLUMN colour TEXT;")
@@ -159,8 +162,8 @@ def test_an_sqlite_with_known_corruption_is_refused(monkeypatch: pytest.MonkeyPa
 async def test_the_text_index_follows_every_change(tmp_path: Path):
     path = tmp_path / "memories.db"
     store = await opened(path)
-    await store.store(embedded("the tunnel works"))
-    await store.store(embedded("another thing"))
+    await store_one(store, embedded("the tunnel works"))
+    await store_one(store, embedded("another thing"))
     raw = connection.connect(path, read_only=False)
 
     def matches(word: str) -> int:
@@ -182,33 +185,33 @@ async def test_a_failing_write_leaves_no_transaction_behind(tmp_path: Path):
         connection.execute("DELETE FROM memory_tags")
         raise RuntimeError("on purpose")
 
-    await store.store(embedded("a", "t"))
+    await store_one(store, embedded("a", "t"))
     with pytest.raises(RuntimeError, match="on purpose"):
         await store._threads.write(fail)
     assert [tag.tag for tag in await store.get_all_tags("default")] == ["t"]
-    await store.store(embedded("b"))
+    await store_one(store, embedded("b"))
     await store.close()
 
 
 async def test_a_file_that_was_deleted_or_replaced_takes_no_more_writes(tmp_path: Path):
     path = tmp_path / "memories.db"
     store = await opened(path)
-    await store.store(embedded("a"))
+    await store_one(store, embedded("a"))
     path.rename(tmp_path / "moved.db")
     with pytest.raises(StorageUnavailable, match="moved, deleted or replaced"):
-        await store.store(embedded("b"))
+        await store_one(store, embedded("b"))
     with pytest.raises(StorageUnavailable):
         await store.check_search()
     path.write_text("")
     with pytest.raises(StorageUnavailable):
-        await store.store(embedded("b"))
+        await store_one(store, embedded("b"))
     await store.close()
 
 
 async def test_a_log_whose_database_was_moved_away_is_not_thrown_away(tmp_path: Path):
     path, moved = tmp_path / "memories.db", tmp_path / "moved.db"
     store = await opened(path)
-    await store.store(embedded("only in the log"))
+    await store_one(store, embedded("only in the log"))
     path.rename(moved)
     with pytest.raises(StoreRefused, match=r"memories.db-wal.*gone"):
         await opened(path)
@@ -246,23 +249,23 @@ async def test_a_file_of_the_third_version_learns_to_keep_keys(tmp_path: Path):
     assert schema.schema_version(raw) == 3
     raw.close()
     store = await opened(path)
-    request = RequestKey("key", "delete old", 1)
-    assert await store.get("default", content_hash("old")) == embedded("old", "tag").memory
+    request = IdempotencyKey("key", "delete old", 1)
+    assert await get_one(store, "default", content_hash("old")) == embedded("old", "tag").memory
     assert [await store.delete("default", content_hash("old"), request) for _ in range(2)] == [True, True]
     await store.close()
 
 
 async def test_a_request_whose_key_cannot_be_kept_is_not_carried_out(tmp_path: Path):
     store = await opened(tmp_path / "memories.db")
-    await store.store(embedded("a"))
-    request = RequestKey("key", "delete a", 1)
+    await store_one(store, embedded("a"))
+    request = IdempotencyKey("key", "delete a", 1)
     raw = connection.connect(tmp_path / "memories.db", read_only=False)
     raw.execute("CREATE TRIGGER failing BEFORE INSERT ON requests BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
     with pytest.raises(apsw.ConstraintError, match="on purpose"):
         await store.delete("default", content_hash("a"), request)
     raw.execute("DROP TRIGGER failing")
     raw.close()
-    assert await store.get("default", content_hash("a")) is not None
+    assert await get_one(store, "default", content_hash("a")) is not None
     assert await store.delete("default", content_hash("a"), request)
     await store.close()
 
@@ -270,10 +273,10 @@ async def test_a_request_whose_key_cannot_be_kept_is_not_carried_out(tmp_path: P
 async def test_two_processes_worth_of_stores_see_each_others_tags(tmp_path: Path):
     one, other = await opened(tmp_path / "memories.db"), await opened(tmp_path / "memories.db")
     before = await other.tags_version("default")
-    await one.store(embedded("a", "new"))
+    await store_one(one, embedded("a", "new"))
     changed = await other.tags_version("default")
     assert changed != before
-    await one.store(embedded("b", "new"))
+    await store_one(one, embedded("b", "new"))
     assert await other.tags_version("default") == changed
     await one.close()
     await other.close()
@@ -286,8 +289,8 @@ async def test_a_locked_store_waits_and_then_says_so(tmp_path: Path, monkeypatch
     blocker = connection.connect(path, read_only=False)
     blocker.execute("BEGIN IMMEDIATE")
     with pytest.raises(StorageUnavailable, match="locked by another process"):
-        await store.store(embedded("a"))
+        await store_one(store, embedded("a"))
     blocker.execute("ROLLBACK")
-    assert (await store.store(embedded("a"))).created
+    assert (await store_one(store, embedded("a"))).created
     blocker.close()
     await store.close()

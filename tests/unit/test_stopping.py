@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 
-from mcp_memory_service.api.stopping import StoppingMiddleware
+from mcp_memory_service.api.shutdown import StoppingMiddleware
 
 
 async def test_a_request_that_is_cut_off_is_told_that_the_service_stops():

@@ -5,7 +5,7 @@ from tests.fakes import PartlyBrokenStorage, WordEmbedder
 
 from mcp_memory_service.models import MemoryDraft, MemoryPatch, TagCount
 from mcp_memory_service.services import MemoryService
-from mcp_memory_service.services.tag_cache import CACHE_SECONDS, TagCache
+from mcp_memory_service.services.search.tag_cache import CACHE_SECONDS, TagCache
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 

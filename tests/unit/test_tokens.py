@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory_service.hybrid_search import indexed_text, matched_spans, query_terms, snippet, word_tokens
-from mcp_memory_service.hybrid_search.tokens import MAX_QUERY_TERMS
+from mcp_memory_service.hybrid_search.text.tokens import MAX_QUERY_TERMS
 from mcp_memory_service.models import QueryTerms
 
 

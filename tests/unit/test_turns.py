@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from mcp_memory_service.errors import StorageUnavailable
-from mcp_memory_service.storage.sqlite_vec.turns import WriterTurns
+from mcp_memory_service.storage.sqlite_vec.file.writer_queue import WriterQueue
 
 
 def test_who_waits_goes_before_who_has_just_written(tmp_path: Path):
-    turns = WriterTurns(tmp_path / "store.db", timeout_seconds=20)
+    turns = WriterQueue(tmp_path / "store.db", timeout_seconds=20)
     order: list[str] = []
     first_has_it, first_may_go = threading.Event(), threading.Event()
 
@@ -53,16 +53,16 @@ def _until_someone_waits_at_the_door(door: Path) -> None:
 
 
 def test_a_turn_that_does_not_come_is_an_error_and_does_not_stay_taken(tmp_path: Path):
-    turns = WriterTurns(tmp_path / "store.db", timeout_seconds=0.05)
+    turns = WriterQueue(tmp_path / "store.db", timeout_seconds=0.05)
     with turns.turn(), pytest.raises(StorageUnavailable, match="try again"), turns.turn():
         raise AssertionError("two have the turn")
-    with WriterTurns(tmp_path / "store.db", timeout_seconds=20).turn():
+    with WriterQueue(tmp_path / "store.db", timeout_seconds=20).turn():
         pass
 
 
 def test_who_gave_up_and_comes_again_has_one_place_in_the_queue(tmp_path: Path):
-    blocker = WriterTurns(tmp_path / "store.db", timeout_seconds=20)
-    turns = WriterTurns(tmp_path / "store.db", timeout_seconds=0.02)
+    blocker = WriterQueue(tmp_path / "store.db", timeout_seconds=20)
+    turns = WriterQueue(tmp_path / "store.db", timeout_seconds=0.02)
     with blocker.turn():
         before = threading.active_count()
         for _ in range(5):
@@ -71,12 +71,12 @@ def test_who_gave_up_and_comes_again_has_one_place_in_the_queue(tmp_path: Path):
         assert threading.active_count() == before + 1
     with blocker.turn():
         pass  # nobody holds the turn who does not want it
-    with WriterTurns(tmp_path / "store.db", timeout_seconds=20).turn():
+    with WriterQueue(tmp_path / "store.db", timeout_seconds=20).turn():
         pass
 
 
 def test_a_failure_inside_gives_the_turn_away(tmp_path: Path):
-    turns = WriterTurns(tmp_path / "store.db", timeout_seconds=20)
+    turns = WriterQueue(tmp_path / "store.db", timeout_seconds=20)
     with pytest.raises(ZeroDivisionError), turns.turn():
         raise ZeroDivisionError
     with turns.turn():
@@ -84,6 +84,6 @@ def test_a_failure_inside_gives_the_turn_away(tmp_path: Path):
 
 
 def test_a_folder_that_is_gone_is_an_error(tmp_path: Path):
-    turns = WriterTurns(tmp_path / "gone" / "store.db", timeout_seconds=1)
+    turns = WriterQueue(tmp_path / "gone" / "store.db", timeout_seconds=1)
     with pytest.raises(FileNotFoundError), turns.turn():
         raise AssertionError("there is nothing to lock")

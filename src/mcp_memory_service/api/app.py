@@ -15,7 +15,7 @@ from .metrics import Metrics, MetricsMiddleware
 from .problems import install_problem_handlers
 from .routes import memories, operations
 from .security import AccessRules, SecurityMiddleware
-from .stopping import StoppingMiddleware
+from .shutdown import StoppingMiddleware
 
 DESCRIPTION = """
 A memory backend for AI agents: store short texts, find the few that matter, see why.

@@ -18,14 +18,7 @@ from ..evaluation.plots import plot_reports, plot_sweep, require_plotting
 from ..evaluation.report import DatasetReport, render_report
 from ..evaluation.sweep import ALPHAS, SWEPT_WEIGHTS, SweepRow, best_row, render_sweep
 from ..evaluation.tuning import TuningReport
-from ..evaluation.use_cases import (
-    StoreTuning,
-    roll_back_tuning,
-    run_dataset,
-    sweep_dataset,
-    sweep_store,
-    tune_store,
-)
+from ..evaluation.use_cases import StoreTuning, roll_back_tuning, run_dataset, sweep_dataset, sweep_store, tune_store
 from ..models import TunedWeights
 from .commands import settings_from
 from .progress import ProgressLine

@@ -12,7 +12,7 @@ import click
 
 from ..bootstrap import open_embedder, store_upkeep
 from ..config import Settings
-from ..embeddings.windows import embed_windows
+from ..embeddings.chunks import embed_chunks
 from ..errors import InvalidInput
 from ..storage.sqlite_vec import DATABASE_DAMAGED, ONE_MEMORY_ONLY, Finding, Repaired
 from .commands import settings_from
@@ -90,7 +90,7 @@ def _expanded(path: Path) -> Path:
 async def _repaired(settings: Settings) -> Repaired:
     upkeep = store_upkeep(settings, ProgressLine())
     async with open_embedder(settings) as embedder:
-        return await upkeep.repair(embedder.model_id, lambda texts: embed_windows(embedder, texts))
+        return await upkeep.repair(embedder.model_id, lambda texts: embed_chunks(embedder, texts))
 
 
 def _as_json(settings: Settings, done: Repaired) -> dict[str, Any]:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import EmbedderUnavailable
+from ..malloc import return_unused_memory
 from ..models import Vector
-from ..process_memory import return_unused_memory
 from .batching import batches_by_length
 from .slim_model import with_small_word_embeddings
 
@@ -36,7 +36,7 @@ BATCH_PIECES = 512
 TOKENIZED_TEXTS = 64
 # Eight queries together take about three quarters of the time that they take one by one (bench/embedding.py). Larger
 # groups were not clearly faster, and would hold up those that have waited longest.
-MOST_TOGETHER = 8
+MAX_TOGETHER = 8
 
 
 class _SingleText(NamedTuple):
@@ -111,7 +111,7 @@ class LocalEmbedder:
     def _answer_single_texts(self) -> None:
         """Embed those that have waited longest, together; a failure is for them and nobody else."""
         together: list[_SingleText] = []
-        while self._waiting and len(together) < MOST_TOGETHER:
+        while self._waiting and len(together) < MAX_TOGETHER:
             single = self._waiting.popleft()
             if single.vector.set_running_or_notify_cancel():  # somebody still waits for it
                 together.append(single)

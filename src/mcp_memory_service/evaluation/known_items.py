@@ -13,8 +13,8 @@ from ..hybrid_search import STOP_WORDS, word_tokens
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 # What people ask has about this many words; shorter sentences say too little, longer ones are no questions.
-LEAST_QUERY_WORDS, MOST_QUERY_WORDS = 3, 16
-LEAST_REST_WORDS = 4
+MIN_QUERY_WORDS, MAX_QUERY_WORDS = 3, 16
+MIN_REST_WORDS = 4
 
 
 class KnownItem(NamedTuple):
@@ -31,13 +31,13 @@ def known_item(text: str) -> KnownItem | None:
         return None
     chosen = choices[int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) % len(choices)]
     rest = "\n".join(sentence for number, sentence in enumerate(sentences) if number != chosen)
-    if len(_informative(rest)) < LEAST_REST_WORDS:
+    if len(_informative(rest)) < MIN_REST_WORDS:
         return None
     return KnownItem(sentences[chosen], rest)
 
 
 def _makes_a_query(sentence: str) -> bool:
-    return LEAST_QUERY_WORDS <= len(_informative(sentence)) <= MOST_QUERY_WORDS
+    return MIN_QUERY_WORDS <= len(_informative(sentence)) <= MAX_QUERY_WORDS
 
 
 def _informative(text: str) -> set[str]:

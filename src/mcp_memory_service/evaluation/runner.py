@@ -14,7 +14,7 @@ from ..embeddings.base import Embedder
 from ..hybrid_search import RankingPolicy
 from ..models import MemoryDraft, Progress, SearchMode, content_hash
 from ..services import MemoryService, ServiceLimits
-from ..storage.base import ServiceStorage
+from ..storage.ports import Store
 from .dataset import Dataset, Document, EvaluationQuery
 from .metrics import DEPTH, Measures, measure
 
@@ -38,7 +38,7 @@ class Answer:
 class Collections:
     """The services of a dataset's collections, over one store."""
 
-    def __init__(self, storage: ServiceStorage, embedder: Embedder, policy: RankingPolicy) -> None:
+    def __init__(self, storage: Store, embedder: Embedder, policy: RankingPolicy) -> None:
         self._storage = storage
         self._embedder = embedder
         self._policy = policy

@@ -12,7 +12,7 @@ from ..errors import InvalidInput
 from ..hybrid_search import RankingPolicy
 from ..models import Feedback, Memory, MemoryDraft, Progress, TunedWeights, content_hash
 from ..services import MemoryService
-from ..storage.base import ServiceStorage
+from ..storage.ports import Store
 from .confidence import Interval, bootstrap_difference
 from .known_items import KnownItem, known_item
 from .metrics import Grades, mean_measures
@@ -20,11 +20,11 @@ from .runner import ANY_LENGTH, STORED_AT_ONCE
 from .sweep import Judged, measure_policy
 
 # Enough for a gain of 0.03 NDCG@10 to be seen on the held-out half, and a minute of work.
-MOST_QUERIES = 400
+MAX_QUERIES = 400
 # With fewer a win is luck.
-LEAST_QUERIES = 30
+MIN_QUERIES = 30
 # Distractors: finding one text among so many is as hard as it gets for these queries.
-MOST_MEMORIES = 5_000
+MAX_MEMORIES = 5_000
 
 # Around the defaults: what is fitted to made-up queries must not run away from what serves real ones.
 TRUSTS = (0.5, 1.0, 2.0)
@@ -59,7 +59,7 @@ class TuningReport:
 
 async def load_for_tuning(
     memories: Mapping[str, Sequence[Memory]],
-    storage: ServiceStorage,
+    storage: Store,
     embedder: Embedder,
     progress: Progress,
     policy: RankingPolicy | None = None,
@@ -67,7 +67,7 @@ async def load_for_tuning(
     """Store the memories of each namespace in an empty store, those that make a query without it; returns the queries
     with what they shall find."""
     total = sum(len(group) for group in memories.values())
-    share = MOST_QUERIES / max(1, total)
+    share = MAX_QUERIES / max(1, total)
     queries: list[tuple[MemoryService, str, Grades]] = []
     done = 0
     for namespace, group in memories.items():
@@ -89,9 +89,9 @@ async def tune(
 
     Weights named in `fixed` stay as they are.
     """
-    if len(judged) < LEAST_QUERIES:
+    if len(judged) < MIN_QUERIES:
         raise InvalidInput(
-            f"Tuning needs at least {LEAST_QUERIES} queries, and {len(judged)} could be made: memories of two sentences"
+            f"Tuning needs at least {MIN_QUERIES} queries, and {len(judged)} could be made: memories of two sentences"
             " or more make queries, and so does feedback.",
             reason="too_little_to_tune_on",
         )

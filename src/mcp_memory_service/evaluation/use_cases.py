@@ -18,7 +18,7 @@ from .ground_truth import LabelledQuery, answerable
 from .report import DatasetReport, report_of
 from .runner import Collections, ask_dataset, clean_text
 from .sweep import SweepRow, judge, sweep
-from .tuning import MOST_MEMORIES, TuningReport, feedback_queries, load_for_tuning, tune, with_weights
+from .tuning import MAX_MEMORIES, TuningReport, feedback_queries, load_for_tuning, tune, with_weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ async def tune_store(settings: Settings, progress: Progress, *, save: bool = Tru
     async with open_backends(settings) as (storage, embedder):
         current = await storage.current_tuning(DEFAULT_NAMESPACE)
         policy = settings.hybrid.policy(current.weights if current else None)
-        page = await storage.list_memories(MemoryFilter(), offset=0, limit=MOST_MEMORIES)
+        page = await storage.list_memories(MemoryFilter(), offset=0, limit=MAX_MEMORIES)
         feedback = await storage.list_feedback(DEFAULT_NAMESPACE)
         said = feedback_queries(MemoryService(storage, embedder, policy), feedback)
         async with _temporary_store(settings, cache=None) as (scratch, scratch_embedder):
@@ -115,7 +115,7 @@ async def roll_back_tuning(settings: Settings) -> tuple[Tuning | None, Tuning | 
 
 
 async def _tune_dataset(dataset: Dataset, settings: Settings, cache: Path, progress: Progress) -> TuningReport:
-    room = max(1, MOST_MEMORIES // len(dataset.collections))
+    room = max(1, MAX_MEMORIES // len(dataset.collections))
     groups = {name: _as_memories(dataset, name)[:room] for name in dataset.collections}
     async with _temporary_store(settings, cache) as (storage, embedder):
         policy = settings.hybrid.policy()

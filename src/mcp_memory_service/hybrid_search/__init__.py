@@ -1,6 +1,8 @@
 """Ranking as pure functions: no I/O, no clock, no settings; same input, same output, same order."""
 
 from .alpha import BALANCED_ALPHA, AdaptiveThresholds, get_adaptive_alpha
+from .columns.fused import Fused, FusedCandidate, Vote, best_first
+from .columns.pool import Pool
 from .evidence import (
     Evidence,
     WordEvidence,
@@ -9,7 +11,6 @@ from .evidence import (
     vector_prominence,
     word_evidence,
 )
-from .fused import Fused, FusedCandidate, Vote, best_first
 from .fusion import (
     KEYWORD,
     NEIGHBOUR,
@@ -25,14 +26,13 @@ from .fusion import (
     rrf_score,
     share_of_best,
 )
-from .keywords import STOP_WORDS, TagVocabulary, extract_query_keywords
-from .match_rank import as_rare_as_they_are_few, dividing_tags, shared_ranks, tag_weights
-from .neighbours import lent_scores, missing_neighbours
+from .graph import missing_neighbours, neighbour_boosts
 from .policy import RankingPolicy
-from .pool import Pool
 from .recency import apply_recency_decay, recency_factor
-from .snippets import matched_spans, snippet
-from .tokens import indexed_text, query_terms, word_tokens
+from .tag_weights import as_rare_as_they_are_few, dividing_tags, shared_ranks, tag_weights
+from .text.query_tags import STOP_WORDS, TagVocabulary, extract_query_keywords
+from .text.snippets import matched_spans, snippet
+from .text.tokens import indexed_text, query_terms, word_tokens
 
 __all__ = [
     "BALANCED_ALPHA",
@@ -65,10 +65,10 @@ __all__ = [
     "fuse_scores",
     "get_adaptive_alpha",
     "indexed_text",
-    "lent_scores",
     "limit_alpha_for_named_tags",
     "matched_spans",
     "missing_neighbours",
+    "neighbour_boosts",
     "query_terms",
     "recency_factor",
     "rrf_score",

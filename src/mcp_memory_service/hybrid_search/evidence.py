@@ -15,7 +15,7 @@ PROMINENCE_POWER = 3.0
 WORDS_POWER = 1.5
 
 # No signal is ever silenced: what only the weaker one finds stays in the answer, in its own order.
-LEAST_ALPHA, GREATEST_ALPHA = 0.05, 0.95
+MIN_ALPHA, MAX_ALPHA = 0.05, 0.95
 
 # How much of alpha a named tag takes that only one memory carries: at 0.6 such a memory comes before one that leads by
 # vector alone (0.4 for the tag and 0.4 for the word against 0.6). On our own corpus, NDCG@10: .731 without a limit,
@@ -23,10 +23,10 @@ LEAST_ALPHA, GREATEST_ALPHA = 0.05, 0.95
 TAG_SHARE = 0.4
 
 # Bounds that keep the odds finite where there is next to nothing to go by.
-_LEAST_PROMINENCE, _GREATEST_PROMINENCE = 0.2, 20.0
-_LEAST_RARITY = 0.1
-_LEAST_COVERAGE = 0.02
-_LEAST_EXPECTATION = 0.5
+_MIN_PROMINENCE, _MAX_PROMINENCE = 0.2, 20.0
+_MIN_RARITY = 0.1
+_MIN_COVERAGE = 0.02
+_MIN_EXPECTATION = 0.5
 _EULER_GAMMA = 0.5772156649
 
 
@@ -56,10 +56,10 @@ def alpha_from_evidence(evidence: Evidence, vector_trust: float = 1.0) -> float:
 
     `vector_trust` multiplies the odds, for a corpus on which that signal is known to be better or worse than it looks.
     """
-    prominence = min(_GREATEST_PROMINENCE, max(_LEAST_PROMINENCE, evidence.vector_prominence))
-    words = max(_LEAST_RARITY, evidence.keyword_rarity) * max(_LEAST_COVERAGE, evidence.keyword_coverage)
+    prominence = min(_MAX_PROMINENCE, max(_MIN_PROMINENCE, evidence.vector_prominence))
+    words = max(_MIN_RARITY, evidence.keyword_rarity) * max(_MIN_COVERAGE, evidence.keyword_coverage)
     odds = vector_trust * prominence**PROMINENCE_POWER / words**WORDS_POWER
-    return min(GREATEST_ALPHA, max(LEAST_ALPHA, odds / (1.0 + odds)))
+    return min(MAX_ALPHA, max(MIN_ALPHA, odds / (1.0 + odds)))
 
 
 def limit_alpha_for_named_tags(alpha: float, rarity: float) -> float:
@@ -71,7 +71,7 @@ def vector_prominence(best: float, mean: float, deviation: float, vectors: int) 
     """How far the best similarity stands out: its deviations above the mean, per those of the best of random draws."""
     if deviation <= 0.0:
         return 1.0
-    return (best - mean) / deviation / max(_LEAST_EXPECTATION, expected_greatest(vectors))
+    return (best - mean) / deviation / max(_MIN_EXPECTATION, expected_greatest(vectors))
 
 
 def expected_greatest(draws: int) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from ..models import Memory, MemoryFilter, fold_tag
-from .fused import Fused, FusedCandidate
+from .columns.fused import Fused, FusedCandidate
 
 ALPHA_STEPS = 100
 

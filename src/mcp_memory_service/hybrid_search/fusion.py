@@ -7,11 +7,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ..models import Candidate, Candidates
-from .fused import Fused, FusedCandidate, SignalVotes, VotesFor, order_of
-from .match_rank import rank_column
-from .neighbours import Places, Scores
-from .pool import Pool
+from ..models import Candidate
+from .columns.candidates import Candidates
+from .columns.fused import Fused, FusedCandidate, SignalVotes, VotesFor, order_of
+from .columns.pool import Pool
+from .graph import Places, Scores
+from .tag_weights import rank_column
 
 RRF_K = 60
 # One to three are within 0.006 NDCG@10 of each other on every set (docs/adr/0008).
@@ -121,14 +122,14 @@ def debug_of(
     """The breakdown of a score; `tag_matches` are the memory's tags that were looked for."""
     vector, tag, keyword, neighbour = (candidate.votes.get(name) for name in (VECTOR, TAG, KEYWORD, NEIGHBOUR))
     return HybridScoreDebug(
-        vector_score=vector.raw_score if vector else None,
+        vector_score=vector.score if vector else None,
         vector_rank=vector.rank if vector else None,
         vector_rrf=vector.contribution if vector else 0.0,
-        tag_score=tag.raw_score if tag else None,
+        tag_score=tag.score if tag else None,
         tag_rank=tag.rank if tag else None,
         tag_boost=tag.contribution if tag else 0.0,
         tag_matches=tuple(tag_matches) if tag else (),
-        keyword_score=keyword.raw_score if keyword else None,
+        keyword_score=keyword.score if keyword else None,
         keyword_rank=keyword.rank if keyword else None,
         keyword_rrf=keyword.contribution if keyword else 0.0,
         neighbour_boost=neighbour.contribution if neighbour else 0.0,
@@ -156,7 +157,7 @@ class _Tally:
         size = len(self.pool.everyone)
         signals: dict[str, SignalVotes] = {}
         for name, contributions in self.contributions.items():
-            scores = self.pool[name].raw_scores
+            scores = self.pool[name].scores
             signals[name] = SignalVotes.cast(self.pool.places[name], size, _ranks(name, scores), scores, contributions)
         if self.lent is not None:
             signals[NEIGHBOUR] = _votes_of_neighbours(self.lent)
@@ -180,15 +181,15 @@ def _fuse(
         weight = weights.get(name, 0.0)
         if weight <= 0:
             continue
-        contributions[name] = weight * contribution(name, found.raw_scores)
+        contributions[name] = weight * contribution(name, found.scores)
         np.add.at(totals, pool.places[name], contributions[name])
         voted[pool.places[name]] = True
     lent = None
     if neighbour_weight > 0 and pool.everyone.sessions is not None:
-        lent = replace(pool.everyone, raw_scores=pool.seats.lent(totals, neighbour_weight))
-        totals = totals + lent.raw_scores
-        voted |= lent.raw_scores > 0.0
-    fused = replace(pool.everyone, raw_scores=totals)
+        lent = replace(pool.everyone, scores=pool.seats.lent(totals, neighbour_weight))
+        totals = totals + lent.scores
+        voted |= lent.scores > 0.0
+    fused = replace(pool.everyone, scores=totals)
     return Fused(fused, np.flatnonzero(voted), _Tally(pool, contributions, lent).votes_at)
 
 
@@ -199,6 +200,6 @@ def _ranks(name: str, scores: Scores) -> Places:
 def _votes_of_neighbours(lent: Candidates) -> SignalVotes:
     """What is lent as a list of its own, most first; equals in the order of their ids."""
     alike = replace(lent, created_at=np.zeros(len(lent), np.int64))
-    order = order_of(alike, np.flatnonzero(lent.raw_scores))
-    scores = lent.raw_scores[order]
+    order = order_of(alike, np.flatnonzero(lent.scores))
+    scores = lent.scores[order]
     return SignalVotes.cast(order, len(lent), rank_column(scores), scores, scores)

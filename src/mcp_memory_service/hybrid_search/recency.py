@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..timestamps import MICROSECONDS_PER_DAY
-from .fused import Fused, FusedCandidate
-from .neighbours import Scores
+from .columns.fused import Fused, FusedCandidate
+from .graph import Scores
 
 
 def recency_factor(created_at: int, now: int, decay: float, floor: float = 0.0) -> float:
@@ -22,7 +22,7 @@ def apply_recency_decay(fused: Sequence[FusedCandidate], decay: float, now: int,
     if decay == 0:
         return columns
     factors = _recency_factors(columns.pool.created_at, now, decay, floor)
-    pool = replace(columns.pool, raw_scores=columns.pool.raw_scores * factors)
+    pool = replace(columns.pool, scores=columns.pool.scores * factors)
     return replace(columns, pool=pool, recency_factors=factors, sorted=False)
 
 

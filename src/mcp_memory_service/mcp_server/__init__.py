@@ -1,5 +1,5 @@
 """MCP over the same service: the tools, and how they are served."""
 
-from .tools import build_mcp_server, http_sessions
+from .server import build_mcp_server, http_sessions
 
 __all__ = ["build_mcp_server", "http_sessions"]

@@ -131,7 +131,7 @@ class HitOut(RankedOut):
             score=hit.score,
             similarity=hit.similarity,
             provenance={
-                signal: SignalOut(rank=placed.rank, score=placed.raw_score) for signal, placed in hit.provenance.items()
+                signal: SignalOut(rank=placed.rank, score=placed.score) for signal, placed in hit.provenance.items()
             },
             snippet=hit.snippet,
             debug=DebugOut.of(hit.debug) if hit.debug else None,
@@ -244,8 +244,7 @@ class ExplainOut(BaseModel):
 
 def _votes(votes: Mapping[str, Vote]) -> dict[str, VoteOut]:
     return {
-        name: VoteOut(rank=vote.rank, score=vote.raw_score, contribution=vote.contribution)
-        for name, vote in votes.items()
+        name: VoteOut(rank=vote.rank, score=vote.score, contribution=vote.contribution) for name, vote in votes.items()
     }
 
 

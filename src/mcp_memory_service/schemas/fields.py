@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from ..models import TagMatch
-from ..services.checks import MAX_PAGE, MAX_PAGE_SIZE
+from ..services.write.checks import MAX_PAGE, MAX_PAGE_SIZE
 from ..timestamps import to_microseconds
 
 _NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]*)?")

@@ -6,9 +6,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..errors import InvalidInput
-from ..models import Keep, MemoryDraft, MemoryPatch, SearchMode, content_hash
+from ..models import UNSET, MemoryDraft, MemoryPatch, SearchMode, content_hash
 from ..services import MemoryService, SearchOptions
-from ..services.checks import MAX_BATCH
+from ..services.write.checks import MAX_BATCH
 from .answers import ExplainOut, ListOut, PurgedOut, RetrieveOut
 from .fields import After, Before, Moment, Page, PageSize, TagFilter, TypeFilter, microseconds
 
@@ -101,7 +101,7 @@ class PatchIn(_In):
     def patch(self) -> MemoryPatch:
         return MemoryPatch(
             tags=None if self.tags is None else tuple(self.tags),
-            memory_type=self.memory_type if "memory_type" in self.model_fields_set else Keep.KEEP,
+            memory_type=self.memory_type if "memory_type" in self.model_fields_set else UNSET,
             metadata=self.metadata,
         )
 

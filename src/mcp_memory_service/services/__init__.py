@@ -1,11 +1,11 @@
 """The use cases: what REST, MCP and the command line all call."""
 
-from .explanation import Ahead, Explanation
-from .importing import Import, ImportLine, ImportReport, every_memory
 from .memory_service import Asked, MemoryService, SearchOptions
-from .migration import Migration, MigrationReport
-from .results import Health, Hit, MemoryListing, Paging, RetrievalResult, SignalRank
-from .storing import ServiceLimits
+from .search.explanation import Ahead, Explanation
+from .search.results import Health, Hit, MemoryListing, Paging, RetrievalResult, SignalRank
+from .write.migration import Migration, MigrationReport
+from .write.storing import ServiceLimits
+from .write.transfer import Import, ImportLine, ImportReport, every_memory
 
 __all__ = [
     "Ahead",

@@ -12,8 +12,8 @@ from ..errors import EmbedderUnavailable, InvalidInput, MemoryNotFound, MemorySe
 from ..hybrid_search import RankingPolicy
 from ..models import (
     DEFAULT_NAMESPACE,
+    UNSET,
     Feedback,
-    Keep,
     Memory,
     MemoryDraft,
     MemoryFilter,
@@ -25,18 +25,19 @@ from ..models import (
     TagCount,
     TagMatch,
 )
-from ..storage.base import ServiceStorage
+from ..storage.ports import Store
 from ..timestamps import now_microseconds
-from . import checks, request_keys
-from .explanation import Explainer, Explanation
-from .results import Health, MemoryListing, Paging, RetrievalResult
-from .retrieval import Retrieval, RetrievalRequest
-from .searching import Searching
+from .search.explanation import Explainer, Explanation
+from .search.results import Health, MemoryListing, Paging, RetrievalResult
+from .search.search import Retrieval, RetrievalRequest
+from .search.searching import Searching
+from .search.signals import Answers
+from .search.tag_cache import TagCache
 from .shared_check import SharedCheck
-from .signals import Answers
-from .storing import ServiceLimits, Storing
-from .tag_cache import TagCache
 from .tracked_embedder import TrackedEmbedder
+from .write import checks
+from .write import idempotency as request_keys
+from .write.storing import ServiceLimits, Storing
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class MemoryService:
 
     def __init__(
         self,
-        storage: ServiceStorage,
+        storage: Store,
         embedder: Embedder,
         policy: RankingPolicy | None = None,
         limits: ServiceLimits | None = None,
@@ -173,10 +174,10 @@ class MemoryService:
 
     async def get_memory(self, content_hash: str) -> Memory:
         _require_hash(content_hash)
-        memory = await self._storage.get(self._namespace, content_hash)
-        if memory is None:
+        found = await self._storage.get_many(self._namespace, [content_hash])
+        if not found:
             raise MemoryNotFound(content_hash)
-        return memory
+        return found[0]
 
     async def update_memory(self, content_hash: str, patch: MemoryPatch, idempotency_key: str | None = None) -> Memory:
         """Change tags, type or metadata of a memory; its content is its identity and stays. Sent again with the same
@@ -184,7 +185,7 @@ class MemoryService:
         _require_hash(content_hash)
         if patch.tags is not None:
             patch = replace(patch, tags=checks.checked_tags(patch.tags))
-        if patch.memory_type is not Keep.KEEP:
+        if patch.memory_type is not UNSET:
             checks.check_name(patch.memory_type, "memory_type")
         if patch.metadata is not None:
             checks.check_metadata(patch.metadata)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ..errors import InvalidInput
-from ..models import MAX_METADATA_CHARS, MAX_TAGS, JsonValue, Keep, Memory, MemoryPatch, fold_tag, json_chars
+from ..models import MAX_METADATA_CHARS, MAX_TAGS, UNSET, JsonValue, Memory, MemoryPatch, fold_tag, json_chars
 
 
 def unite(existing: Memory, incoming: Memory) -> Memory:
@@ -28,7 +28,7 @@ def apply_patch(existing: Memory, patch: MemoryPatch, now: int) -> Memory:
     patched = replace(
         existing,
         tags=existing.tags if patch.tags is None else unite_tags(patch.tags),
-        memory_type=existing.memory_type if patch.memory_type is Keep.KEEP else patch.memory_type,
+        memory_type=existing.memory_type if patch.memory_type is UNSET else patch.memory_type,
         metadata=existing.metadata if patch.metadata is None else merge_patch(existing.metadata, patch.metadata),
     )
     _check_limits(patched)

@@ -13,10 +13,10 @@ REFERENCE_LENGTH = 64.0
 # The further the true average is from that, the more candidates are fetched. With so many, the first 250 and the first
 # 20 are those of FTS5 for all of 60 queries on each of six sets, of 35 to 1,736 words a text (bench/stores_agree.py).
 BREADTH_PER_RATIO = 0.6
-GREATEST_BREADTH = 6.0
+MAX_BREADTH = 6.0
 
 # What FTS5 gives a word that more than half of the memories have.
-LEAST_RARITY = 1e-6
+MIN_IDF = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def log_odds(memories: int, having: int) -> float:
 def rarity(memories: int, having: int) -> float:
     """The same as FTS5 uses it, never 0."""
     found = log_odds(memories, having)
-    return found if found > 0 else LEAST_RARITY
+    return found if found > 0 else MIN_IDF
 
 
 def server_rarity(memories: int, having: int) -> float:
@@ -60,7 +60,7 @@ def term_weight(count: int, length: int, average_length: float) -> float:
 def search_breadth(average_length: float) -> float:
     """How many times as many candidates as wanted are to be scored."""
     ratio = average_length / REFERENCE_LENGTH
-    return min(GREATEST_BREADTH, 1.0 + BREADTH_PER_RATIO * max(ratio, 1.0 / ratio))
+    return min(MAX_BREADTH, 1.0 + BREADTH_PER_RATIO * max(ratio, 1.0 / ratio))
 
 
 def bm25(counts: Sequence[int], rarities: Sequence[float], length: int, average_length: float) -> float:

@@ -17,7 +17,7 @@ SCHEMA_VERSION = 1
 METADATA_KEY = "mcp_memory"
 
 # Upserts that only insert, or only update what is as we saw it, are known since 1.17.
-OLDEST_USABLE_QDRANT = (1, 17, 0)
+MIN_QDRANT_VERSION = (1, 17, 0)
 
 
 def _words(*, filtered: bool, tenant: bool | None = None) -> models.KeywordIndexParams:
@@ -96,8 +96,8 @@ async def pinned_embedding(connection: QdrantConnection) -> Pinned | None:
 
 async def _require_usable_server(connection: QdrantConnection) -> None:
     version = (await connection.call(lambda client: client.info())).version
-    if tuple(_numbers(version.split("-")[0].split("."))) < OLDEST_USABLE_QDRANT:
-        wanted = ".".join(map(str, OLDEST_USABLE_QDRANT))
+    if tuple(_numbers(version.split("-")[0].split("."))) < MIN_QDRANT_VERSION:
+        wanted = ".".join(map(str, MIN_QDRANT_VERSION))
         raise EngineTooOld(f"Qdrant {version} cannot update safely; {wanted} or newer is needed.")
 
 

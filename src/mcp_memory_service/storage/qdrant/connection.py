@@ -28,7 +28,7 @@ from .options import QdrantOptions
 T = TypeVar("T")
 
 FIRST_PAUSE_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 2.0
+MAX_PAUSE_SECONDS = 2.0
 
 # All that the client raises when a server fails. It asserts that an answer has a result, and reads what it got as text.
 _FAILURES = (
@@ -119,7 +119,7 @@ def _client(options: QdrantOptions) -> AsyncQdrantClient:
 
 def _pause_seconds(attempt: int) -> float:
     """Twice as long each time, with jitter, so that many clients do not come back at once."""
-    pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
+    pause = min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
     return pause * random.uniform(0.5, 1.5)
 
 

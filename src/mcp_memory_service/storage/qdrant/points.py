@@ -103,9 +103,9 @@ def memory_from(payload: Payload) -> Memory:
     )
 
 
-def candidate_from(payload: Payload, raw_score: float) -> Candidate:
+def candidate_from(payload: Payload, score: float) -> Candidate:
     return Candidate(
-        payload["content_hash"], payload["created_at"], raw_score, payload.get("session"), payload.get("sequence")
+        payload["content_hash"], payload["created_at"], score, payload.get("session"), payload.get("sequence")
     )
 
 

@@ -1,13 +1,14 @@
 """`QdrantStorage`: the storage port on one collection."""
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from ...errors import InvalidVector, StoreRefused
 from ...models import (
     Candidate,
     EmbeddedMemory,
     Feedback,
+    IdempotencyKey,
     Memory,
     MemoryFilter,
     MemoryPage,
@@ -15,7 +16,6 @@ from ...models import (
     MemoryScan,
     Purged,
     QueryTerms,
-    RequestKey,
     StoreOutcome,
     StoreStats,
     TagCount,
@@ -24,20 +24,21 @@ from ...models import (
     Vector,
     VectorSample,
 )
-from ..base import SearchReads, TextAnalyzer
-from ..pace import OnLoop, Pace
-from ..vector_check import checked_vector
-from . import learning, reads
+from ..ports import SearchWork, TextAnalyzer
+from ..scheduling import Concurrent
+from ..vectors import checked_vector
 from .collection import Pinned, open_collection, pinned_embedding
 from .connection import QdrantConnection
-from .finishing import AcceptedWrites
+from .corpus_stats import CorpusSizes, TextStatistics
+from .inflight import AcceptedWrites
 from .options import QdrantOptions
-from .requests import KeyedWriter
-from .sampling import VectorSamples
-from .statistics import CorpusSizes, TextStatistics
-from .tag_search import tagged
-from .text_search import matching, word_rarities
-from .writes import Writer
+from .queries import reads
+from .queries.tag_search import tagged
+from .queries.text_search import inverse_document_frequencies, matching
+from .queries.vector_samples import VectorSamples
+from .writes import feedback as learning
+from .writes.idempotency import KeyedWriter
+from .writes.writer import Writer
 
 T = TypeVar("T")
 
@@ -83,9 +84,6 @@ class QdrantStorage:
             raise StoreRefused(f"There is no Qdrant collection {options.collection!r} at {options.url}.")
         return await cls.open(options, pinned.model_id, pinned.dimension, analyze)
 
-    async def store(self, item: EmbeddedMemory) -> StoreOutcome:
-        return (await self.store_batch([item]))[0]
-
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
         checked = [EmbeddedMemory(item.memory, self._checked(item.vectors)) for item in items]
         async with self._writes.accepted():
@@ -94,8 +92,8 @@ class QdrantStorage:
             finally:
                 self._statistics.note_writes(len(items))
 
-    async def search(self, work: Callable[[SearchReads, Pace], Coroutine[Any, Any, T]]) -> T:
-        return await OnLoop().run(lambda pace: work(self, pace))
+    async def search(self, work: SearchWork[T], *, part_by_part: bool = False) -> T:  # noqa: ARG002 - it always is
+        return await Concurrent().run(self, work)
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
         vector = checked_vector(query_vector, self._pinned.dimension)
@@ -107,8 +105,8 @@ class QdrantStorage:
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
         return await matching(self._connection, self._statistics, terms, limit, where)
 
-    async def word_rarities(self, words: Sequence[str]) -> dict[str, float]:
-        return await word_rarities(self._statistics, words)
+    async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
+        return await inverse_document_frequencies(self._statistics, words)
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
         return await reads.adjacent(self._connection, content_hashes, limit, where)
@@ -125,10 +123,6 @@ class QdrantStorage:
     async def count_all_memories(self, namespace: str) -> int:
         return await self._sizes.of(namespace)
 
-    async def get(self, namespace: str, content_hash: str) -> Memory | None:
-        found = await self.get_many(namespace, [content_hash])
-        return found[0] if found else None
-
     async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
         return await reads.get_many(self._connection, namespace, content_hashes)
 
@@ -136,21 +130,21 @@ class QdrantStorage:
         return await reads.page_of_memories(self._connection, where, offset, limit)
 
     async def update(
-        self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, request: RequestKey | None = None
+        self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, key: IdempotencyKey | None = None
     ) -> Memory | None:
         async with self._writes.accepted():
             try:
-                if request is not None:
-                    return await self._keyed_writer.patch(namespace, content_hash, patch, now, request)
+                if key is not None:
+                    return await self._keyed_writer.patch(namespace, content_hash, patch, now, key)
                 return await self._writer.patch(namespace, content_hash, patch, now)
             finally:
                 self._statistics.note_writes(1)
 
-    async def delete(self, namespace: str, content_hash: str, request: RequestKey | None = None) -> bool:
+    async def delete(self, namespace: str, content_hash: str, key: IdempotencyKey | None = None) -> bool:
         async with self._writes.accepted():
             try:
-                if request is not None:
-                    return await self._keyed_writer.delete(namespace, content_hash, request)
+                if key is not None:
+                    return await self._keyed_writer.delete(namespace, content_hash, key)
                 return await self._writer.delete(namespace, content_hash)
             finally:
                 self._statistics.note_writes(1)
@@ -194,6 +188,9 @@ class QdrantStorage:
 
     async def check_write(self) -> None:
         await self._writer.touch()
+
+    async def wait_ready(self) -> None:
+        """A cluster that builds an index answers as fast as it can, and does not say."""
 
     @property
     def degraded(self) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """The default store: one SQLite file with rows, tags, vectors (sqlite-vec) and full text (FTS5)."""
 
-from .inspection import DATABASE_DAMAGED, Finding, Inspection
-from .search_index import IndexOptions
+from .index import IndexOptions
 from .store import SqliteVecStorage
-from .upkeep import ONE_MEMORY_ONLY, Repaired, StoreUpkeep
+from .upkeep.inspection import DATABASE_DAMAGED, Finding, Inspection
+from .upkeep.upkeep import ONE_MEMORY_ONLY, Repaired, StoreUpkeep
 
 __all__ = [
     "DATABASE_DAMAGED",

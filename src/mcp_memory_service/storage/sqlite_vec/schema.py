@@ -8,11 +8,11 @@ from typing import NamedTuple, cast
 
 import apsw
 
-from ...errors import EmbeddingMismatch, NotOurs, SchemaTooNew, StoreCorrupt
+from ...errors import EmbeddingMismatch, ForeignStore, SchemaTooNew, StoreCorrupt
 from ...models import IndexedText
-from ..base import TextAnalyzer
-from .backup_mark import is_backup
-from .connection import BUSY_TIMEOUT_MILLISECONDS, immediate_transaction, translated_errors
+from ..ports import TextAnalyzer
+from .file.connection import BUSY_TIMEOUT_MILLISECONDS, immediate_transaction, translated_errors
+from .upkeep.backup_mark import is_backup
 
 # "MMS" and a version byte, kept in the file's header so that another program's database is recognised as such.
 APPLICATION_ID = 0x4D4D5301
@@ -244,7 +244,9 @@ def require_ours(path: Path) -> None:
     if path.stat().st_size == 0:
         return
     if is_backup(path):
-        raise NotOurs(f"{path} is a backup. Put it back with mcp-memory restore, into a file of its own if you like.")
+        raise ForeignStore(
+            f"{path} is a backup. Put it back with mcp-memory restore, into a file of its own if you like."
+        )
     with translated_errors():
         try:
             ours = _is_ours(path, apsw.SQLITE_OPEN_READONLY)
@@ -254,7 +256,7 @@ def require_ours(path: Path) -> None:
         except apsw.SQLError as error:
             raise StoreCorrupt(f"{path} cannot be read as a database: {error}") from error
     if not ours:
-        raise NotOurs(f"{path} is a database of another program, or its head is damaged; name another file.")
+        raise ForeignStore(f"{path} is a database of another program, or its head is damaged; name another file.")
 
 
 def _is_ours(path: Path, flags: int) -> bool:

@@ -23,6 +23,7 @@ from ...models import (
     Candidate,
     EmbeddedMemory,
     Feedback,
+    IdempotencyKey,
     Memory,
     MemoryFilter,
     MemoryPage,
@@ -30,7 +31,6 @@ from ...models import (
     MemoryScan,
     Purged,
     QueryTerms,
-    RequestKey,
     StoreOutcome,
     StoreStats,
     TagCount,
@@ -39,17 +39,19 @@ from ...models import (
     Vector,
     VectorSample,
 )
-from ..base import SearchReads, TextAnalyzer
-from ..pace import AtOnce, OnLoop, Pace, finished
-from ..vector_check import checked_vector
-from . import erasure, reads, requests, tunings, writes
-from .connection import connect, create_private_file, make_private, require_safe_sqlite, translated_errors
-from .filesystems import require_local
-from .rows import find_memory
+from ..ports import SearchWork, TextAnalyzer
+from ..scheduling import Concurrent, Inline, run_without_loop
+from ..vectors import checked_vector
+from .file.connection import connect, create_private_file, make_private, require_safe_sqlite, translated_errors
+from .file.connections import ConnectionPool, writer_queue
+from .file.filesystems import require_local
+from .index import IndexOptions, LiveIndex, SearchIndex, index_file
+from .queries import feedback as tunings
+from .queries import idempotency as requests
+from .queries import reads, writes
+from .queries.snapshot import SnapshotReads
 from .schema import MIGRATIONS, is_current, pin_embedding, pinned_embedding, prepare, require_ours, schema_version
-from .search_index import IndexOptions, LiveIndex, SearchIndex, index_file
-from .snapshot_reads import SnapshotReads
-from .threads import ConnectionThreads, writer_turns
+from .upkeep import erasure
 
 T = TypeVar("T")
 
@@ -66,7 +68,7 @@ class SqliteVecStorage:
     """Open with `await SqliteVecStorage.open(...)`; any number of processes may have the file open at once."""
 
     def __init__(
-        self, threads: ConnectionThreads, model_id: str, analyze: TextAnalyzer, index: SearchIndex | None = None
+        self, threads: ConnectionPool, model_id: str, analyze: TextAnalyzer, index: SearchIndex | None = None
     ) -> None:
         self._threads = threads
         self._model_id = model_id
@@ -101,9 +103,6 @@ class SqliteVecStorage:
         model_id, dimension = await asyncio.to_thread(_pinned_in, path)
         return await cls.open(path, model_id, dimension, analyze, on_any_filesystem=on_any_filesystem)
 
-    async def store(self, item: EmbeddedMemory) -> StoreOutcome:
-        return (await self.store_batch([item]))[0]
-
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
         def store_all(connection: apsw.Connection) -> list[StoreOutcome]:
             checked = self._check_vectors(connection, items)
@@ -114,14 +113,14 @@ class SqliteVecStorage:
 
         return await self._write(store_all)
 
-    async def search(self, work: Callable[[SearchReads, Pace], Coroutine[Any, Any, T]]) -> T:
-        if self._index is not None and self._index.searches_are_brief:
+    async def search(self, work: SearchWork[T], *, part_by_part: bool = False) -> T:
+        if not part_by_part and self._index is not None and self._index.searches_are_brief:
             try:
                 async with self._searching:
-                    return await self._read(lambda snapshot: AtOnce().run(lambda pace: work(snapshot, pace)))
+                    return await self._on_snapshot(lambda snapshot: Inline().run(snapshot, work))
             except StorageUnavailable as error:
                 logger.warning("Each part of the search is asked by itself: %s", error.message)
-        return await OnLoop().run(lambda pace: work(self, pace))
+        return await Concurrent().run(self, work)
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         return await self._read(lambda snapshot: snapshot.retrieve(query_vector, limit, where))
@@ -132,8 +131,8 @@ class SqliteVecStorage:
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
         return await self._read(lambda snapshot: snapshot.search_by_text(terms, limit, where))
 
-    async def word_rarities(self, words: Sequence[str]) -> dict[str, float]:
-        return await self._read(lambda snapshot: snapshot.word_rarities(words))
+    async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
+        return await self._read(lambda snapshot: snapshot.inverse_document_frequencies(words))
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         return await self._read(lambda snapshot: snapshot.adjacent(content_hashes, limit, where))
@@ -150,10 +149,6 @@ class SqliteVecStorage:
     async def count_all_memories(self, namespace: str) -> int:
         return await self._read(lambda snapshot: snapshot.count_all_memories(namespace))
 
-    async def get(self, namespace: str, content_hash: str) -> Memory | None:
-        found = await self._threads.read(lambda connection: find_memory(connection, namespace, content_hash))
-        return found[1] if found else None
-
     async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
         return await self._read(lambda snapshot: snapshot.get_many(namespace, content_hashes))
 
@@ -161,20 +156,20 @@ class SqliteVecStorage:
         return await self._threads.read(lambda connection: reads.page_of_memories(connection, where, offset, limit))
 
     async def update(
-        self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, request: RequestKey | None = None
+        self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, key: IdempotencyKey | None = None
     ) -> Memory | None:
         def change(connection: apsw.Connection) -> Memory | None:
-            if request is None:
+            if key is None:
                 return writes.patch_memory(connection, namespace, content_hash, patch, now, self._analyze)
-            return requests.patch_once(connection, namespace, content_hash, patch, now, self._analyze, request)
+            return requests.patch_once(connection, namespace, content_hash, patch, now, self._analyze, key)
 
         return await self._write(change)
 
-    async def delete(self, namespace: str, content_hash: str, request: RequestKey | None = None) -> bool:
+    async def delete(self, namespace: str, content_hash: str, key: IdempotencyKey | None = None) -> bool:
         def remove(connection: apsw.Connection) -> bool:
-            if request is None:
+            if key is None:
                 return writes.delete_memory(connection, namespace, content_hash)
-            return requests.delete_once(connection, namespace, content_hash, request)
+            return requests.delete_once(connection, namespace, content_hash, key)
 
         return await self._write(remove)
 
@@ -235,6 +230,10 @@ class SqliteVecStorage:
 
         await self._threads.try_write(write)
 
+    async def wait_ready(self) -> None:
+        if self._index:
+            await self._index.wait_ready()
+
     @property
     def degraded(self) -> tuple[str, ...]:
         return self._index.degraded if self._index else ()
@@ -246,12 +245,15 @@ class SqliteVecStorage:
         finally:
             await self._threads.close()
 
-    async def _read(self, work: Callable[[SnapshotReads], Coroutine[Any, Any, T]]) -> T:
+    async def _read(self, read: Callable[[SnapshotReads], Coroutine[Any, Any, T]]) -> T:
+        return await self._on_snapshot(lambda snapshot: run_without_loop(read(snapshot)))
+
+    async def _on_snapshot(self, work: Callable[[SnapshotReads], T]) -> T:
         """On a snapshot of its own, with the index if it is ready."""
 
         def read(connection: apsw.Connection) -> T:
-            view = self._index.view_for(connection) if self._index else None
-            return finished(work(SnapshotReads(connection, view, self._require_unchanged)))
+            index = self._index.reader_for(connection) if self._index else None
+            return work(SnapshotReads(connection, index, self._require_unchanged))
 
         return await self._threads.read(read)
 
@@ -330,17 +332,17 @@ def _pinned_in(path: Path) -> tuple[str, int | None]:
     return model_id, dimension
 
 
-def _prepared(path: Path, model_id: str, dimension: int | None, analyze: TextAnalyzer) -> ConnectionThreads:
+def _prepared(path: Path, model_id: str, dimension: int | None, analyze: TextAnalyzer) -> ConnectionPool:
     create_private_file(path)
     with translated_errors():
         require_ours(path)
         connection = connect(path, read_only=False)
         try:
             if not is_current(connection, model_id, dimension):  # the common case waits for no writer
-                with writer_turns(path).turn():
+                with writer_queue(path).turn():
                     prepare(connection, path, model_id, dimension, analyze)
             if not connection.readonly("main"):
                 make_private(path)
         finally:
             connection.close()
-        return ConnectionThreads(path)
+        return ConnectionPool(path)

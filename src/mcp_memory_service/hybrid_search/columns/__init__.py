@@ -1,0 +1,1 @@
+"""How a thousand candidates are ranked fast: as columns, not as objects."""

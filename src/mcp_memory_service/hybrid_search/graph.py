@@ -1,0 +1,133 @@
+"""The graph signal: a memory is drawn towards the score of its best neighbour in the same session.
+
+What answers a question is often said one turn after the words that match it. Only the difference is lent: a part of the
+whole score would lift all memories of all sessions above those that belong to none.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models import Candidate
+from .columns.candidates import Candidates
+
+# Steps within which a neighbour lends to who was found; who was not is brought in from one step away (docs/adr/0008).
+REACH = 2
+
+Places: TypeAlias = NDArray[np.int64]
+Scores: TypeAlias = NDArray[np.float64]
+
+
+def neighbour_boosts(candidates: Collection[Candidate], scores: Mapping[str, float], share: float) -> dict[str, float]:
+    """What each candidate gets from its neighbours: the most that one of them lends, which is `share` to the power of
+    the steps between them times the difference of their scores. Who has no place in a session neither lends nor gets.
+    """
+    scored = Candidates.of([each._replace(score=scores.get(each.content_hash, 0.0)) for each in candidates])
+    lent: list[float] = SessionPositions.of(scored).lent(scored.scores, share).tolist()
+    return {each: score for each, score in zip(scored.content_hashes, lent, strict=True) if score > 0.0}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SessionPositions:
+    """Who of some candidates has a place in a session, and which; as columns."""
+
+    at: Places
+    sessions: Places
+    """As numbers, by `codes`."""
+    sequences: Places
+    codes: Mapping[str, int]
+
+    @classmethod
+    def of(cls, candidates: Candidates) -> "SessionPositions":
+        nowhere = np.empty(0, np.int64)
+        return cls(nowhere, nowhere, nowhere, {}).joined_by(candidates, 0)
+
+    def joined_by(self, candidates: Candidates, first: int) -> "SessionPositions":
+        """The same with further candidates, of whom the first comes at the given place."""
+        at, sessions, sequences = _placed(candidates)
+        if not len(at):
+            return self
+        codes = dict(self.codes)
+        for session in dict.fromkeys(sessions):
+            codes.setdefault(session, len(codes))
+        return SessionPositions(
+            np.concatenate([self.at, at + first]),
+            np.concatenate([self.sessions, np.fromiter(map(codes.__getitem__, sessions), np.int64, len(at))]),
+            np.concatenate([self.sequences, np.fromiter(sequences, np.int64, len(at))]),
+            codes,
+        )
+
+    def _order(self) -> Places:
+        """By session and sequence."""
+        low, high = int(self.sequences.min()), int(self.sequences.max())
+        if len(self.codes) * (high - low + 1) < 2**63:  # both fit into one number, which is sorted four times as fast
+            return np.argsort(self.sessions * (high - low + 1) + (self.sequences - low))
+        return np.lexsort((self.sequences, self.sessions))
+
+    def lent(self, scores: Scores, share: float) -> Scores:
+        """What each candidate gets from its neighbours, as `neighbour_boosts` has it; 0 for who gets nothing."""
+        lent = np.zeros(len(scores))
+        if not len(self.at):
+            return lent
+        in_order = self._order()
+        receivers = self.at[in_order]
+        own = scores[receivers]
+        near = _best_near(self.sessions[in_order], self.sequences[in_order], own)
+        offers = [share**steps * (best - own) for steps, best in enumerate(near, start=1)]
+        lent[receivers] = np.maximum(0.0, np.max(offers, axis=0))
+        return lent
+
+
+def _placed(candidates: Candidates) -> tuple[Places, Sequence[str], Sequence[int]]:
+    """Those that have a place in a session: where they are, their sessions and their sequences."""
+    sessions, sequences = candidates.sessions, candidates.sequences
+    if sessions is None or sequences is None:
+        return np.empty(0, np.int64), (), ()
+    at = np.arange(len(sessions))
+    if None in set(sessions) or None in set(sequences):
+        seats = enumerate(zip(sessions, sequences, strict=True))
+        placed = [place for place, (session, sequence) in seats if session is not None and sequence is not None]
+        at = np.array(placed, np.int64)
+        sessions, sequences = [sessions[place] for place in placed], [sequences[place] for place in placed]
+    return at, cast("Sequence[str]", sessions), cast("Sequence[int]", sequences)
+
+
+def _best_near(sessions: Places, sequences: Places, scores: Scores) -> Iterator[Scores]:
+    """For one step away, two and so on as far as neighbours reach: the best score there on either side, 0 if nobody is.
+    All are sorted by session and sequence."""
+    begins = np.ones(len(sessions), np.bool_)
+    begins[1:] = (sessions[1:] != sessions[:-1]) | (sequences[1:] != sequences[:-1])
+    starts = np.flatnonzero(begins)
+    turn_of = np.cumsum(begins) - 1
+    lends = np.maximum(0.0, np.maximum.reduceat(scores, starts))  # several may come from one turn: the best lends
+    turns, talks = sequences[starts], sessions[starts]
+    near = np.zeros((REACH, len(starts)))
+    for ahead in range(1, REACH + 1):  # turns are distinct and sorted: who is two steps away is at most two further on
+        steps = turns[ahead:] - turns[:-ahead]
+        earlier = np.flatnonzero((talks[ahead:] == talks[:-ahead]) & (steps > 0) & (steps <= REACH))
+        later, row = earlier + ahead, steps[earlier] - 1
+        near[row, earlier] = np.maximum(near[row, earlier], lends[later])
+        near[row, later] = np.maximum(near[row, later], lends[earlier])
+    return (best[turn_of] for best in near)
+
+
+def missing_neighbours(leading: Sequence[Candidate], known: Sequence[Candidate]) -> list[str]:
+    """Which of the leading candidates have a neighbour that is not among the known ones (or does not exist)."""
+    leaders = Candidates.of(leading)
+    at, sessions, sequences = _placed(leaders)
+    there = _places_in(set(sessions), Candidates.of(known))
+    places: list[int] = at.tolist()
+    return [
+        leaders.content_hashes[place]
+        for place, session, sequence in zip(places, sessions, sequences, strict=True)
+        if not {(session, sequence - 1), (session, sequence + 1)} <= there
+    ]
+
+
+def _places_in(sessions: Collection[str], known: Candidates) -> set[tuple[str | None, int | None]]:
+    if not sessions or known.sessions is None or known.sequences is None:
+        return set()
+    return {place for place in zip(known.sessions, known.sequences, strict=True) if place[0] in sessions}

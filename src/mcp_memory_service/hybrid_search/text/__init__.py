@@ -1,0 +1,1 @@
+"""How text is cut into words, tags and snippets, for every store."""

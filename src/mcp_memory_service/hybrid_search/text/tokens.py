@@ -1,0 +1,101 @@
+"""Text as the keyword signal sees it: stemmed words in order, and names kept exact beside them.
+
+The same for every store, so that a keyword search finds the same memories whichever engine holds them.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from importlib import import_module
+from itertools import pairwise
+from threading import Lock
+from typing import Any
+
+from ...models import IndexedText, QueryTerms
+from .query_tags import STOP_WORDS
+from .words import fold, is_unspaced, matching_units, split_words
+
+# A name with something inside that splits it into words: authenticate_user, node.js, CVE-2025-1234, src/a.rs:287,
+# parseHTTPResponse, c++. It is kept whole as well as in parts.
+_COMPOUND = re.compile(r"[^\W_]+(?:[._/:@+#\-\\]+[^\W_]+)*[+#]*|_+[^\W_]+(?:_+[^\W_]+)*_*")
+_CAMEL_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+_SEGMENT_BOUNDARY = re.compile(r"[/:\\@.]+")
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
+
+# Beyond this many different words a query says nothing more, and each costs a walk through its postings.
+MAX_QUERY_TERMS = 48
+_STEM_CACHE = 50_000
+
+_english: Any = import_module("Stemmer").Stemmer("english")  # by name: the library has no types
+_english_lock = Lock()  # a stemmer has buffers of its own, and texts are analyzed on several threads
+
+
+def indexed_text(content: str, tags: Sequence[str] = ()) -> IndexedText:
+    """What a full-text index holds of a memory: its words, and once more those of its Markdown headings and its tags,
+    so that a word which only a tag has finds the memory too."""
+    labels = "\n".join([*_HEADING.findall(content), *tags])
+    text = "\n".join([content, *tags])
+    return IndexedText(" ".join(word_tokens(labels)), " ".join(word_tokens(content)), " ".join(name_tokens(text)))
+
+
+@lru_cache(maxsize=64)  # asked once by the search and once for each snippet of the page
+def query_terms(query: str) -> QueryTerms:
+    """The informative words of a query; stop words count only when there is nothing else."""
+    quoted = [part for part in re.findall(r'"([^"]+)"', query) if len(list(word_tokens(part))) > 1]
+    open_text = query
+    for part in quoted:
+        open_text = open_text.replace(f'"{part}"', " ", 1)
+    phrases = tuple(tuple(word_tokens(part)) for part in quoted)
+    words = _distinct(word_tokens(open_text, without_stop_words=True))
+    names = _distinct(name_tokens(open_text))
+    if not (words or names or phrases):
+        words = _distinct(word_tokens(open_text))
+    return QueryTerms(words[:MAX_QUERY_TERMS], names[:MAX_QUERY_TERMS], phrases[:MAX_QUERY_TERMS])
+
+
+def word_tokens(text: str, *, without_stop_words: bool = False) -> Iterator[str]:
+    for word in split_words(_CAMEL_BOUNDARY.sub(" ", text)):
+        if not (without_stop_words and word in STOP_WORDS):
+            yield from _word_forms(word)
+
+
+def name_tokens(text: str) -> Iterator[str]:
+    """Compound names whole, and their segments that are compound themselves: `src/a_b.rs:7` has `a_b.rs` and `a_b`."""
+    for match in _COMPOUND.finditer(text):
+        name = match.group()
+        for segment in dict.fromkeys((name, *re.split(r"[/:\\@]+", name), *_SEGMENT_BOUNDARY.split(name))):
+            if _is_compound(segment):
+                yield fold(segment).strip()
+    yield from (unit for unit in matching_units(split_words(text)) if len(unit) == 1 and is_unspaced(unit))
+
+
+def _is_compound(name: str) -> bool:
+    return name[:1] == "_" or name[-1:] in {"+", "#", "_"} or len(split_words(_CAMEL_BOUNDARY.sub(" ", name))) > 1
+
+
+def _word_forms(word: str) -> Iterator[str]:
+    if word.isascii():
+        yield _stem(word)
+        return
+    units = matching_units([word])
+    if not any(is_unspaced(unit[0]) for unit in units):
+        yield _stem(word)
+        return
+    if len(units) == 1:
+        yield units[0]
+    for first, second in pairwise(units):
+        yield first + second
+
+
+@lru_cache(maxsize=_STEM_CACHE)
+def _stem(word: str) -> str:
+    """English stems; words with digits or of other alphabets stay as they are."""
+    if not (word.isascii() and word.isalpha()):
+        return word
+    with _english_lock:
+        return _english.stemWord(word)
+
+
+def _distinct(tokens: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(tokens))

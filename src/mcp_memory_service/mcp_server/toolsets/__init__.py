@@ -1,0 +1,1 @@
+"""The MCP tools, in sets that can be switched off."""

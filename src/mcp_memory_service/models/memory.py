@@ -1,0 +1,159 @@
+"""A memory and what can be done with it; times are microseconds UTC."""
+
+import hashlib
+import json
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector: TypeAlias = NDArray[np.float32]
+JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+Metadata: TypeAlias = Mapping[str, JsonValue]
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is to do."""
+
+DEFAULT_NAMESPACE = "default"
+
+MAX_TAGS = 100
+MAX_METADATA_CHARS = 65_536
+
+
+class Unset(Enum):
+    """Says that a field of a patch is left as it is, where None means something else."""
+
+    UNSET = "unset"
+
+
+UNSET = Unset.UNSET
+
+
+def json_chars(value: JsonValue) -> int:
+    """How long a value is as JSON."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def content_hash(content: str) -> str:
+    """The public id of a memory: SHA-256 of its NFC-normalised, stripped text."""
+    return hashlib.sha256(unicodedata.normalize("NFC", content).strip().encode()).hexdigest()
+
+
+def fold_tag(tag: str) -> str:
+    """The form in which two tags are compared; the form in which one is shown is kept beside it."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", tag).strip().casefold())
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDraft:
+    """What a caller asks to remember."""
+
+    content: str
+    tags: tuple[str, ...] = ()
+    memory_type: str | None = None
+    metadata: Metadata = field(default_factory=dict[str, JsonValue])
+    created_at: int | None = None
+    source: str | None = None
+    session: str | None = None
+    sequence: int | None = None
+    updated_at: int | None = None
+    """Given only for what was a memory before, and comes from an export."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A stored memory; times are microseconds UTC."""
+
+    content: str
+    content_hash: str
+    created_at: int
+    updated_at: int
+    tags: tuple[str, ...] = ()
+    memory_type: str | None = None
+    metadata: Metadata = field(default_factory=dict[str, JsonValue])
+    namespace: str = DEFAULT_NAMESPACE
+    source: str | None = None
+    session: str | None = None
+    sequence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedMemory:
+    """A memory with the vectors of its text, one for each window of a long text."""
+
+    memory: Memory
+    vectors: tuple[Vector, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOutcome:
+    """What became of a memory that was sent to be stored."""
+
+    memory: Memory
+    created: bool
+    """False when the same content was there already and only tags and metadata were united."""
+
+    @property
+    def summary(self) -> str:
+        verb = "Stored" if self.created else "Already known, tags and metadata united"
+        return f"{verb}: {self.memory.content_hash}"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPatch:
+    """What to change of a memory; its content is its identity and cannot change."""
+
+    tags: tuple[str, ...] | None = None
+    """The new tags in place of the old ones; None leaves them."""
+    memory_type: str | Literal[Unset.UNSET] | None = UNSET
+    metadata: Metadata | None = None
+    """A JSON merge patch (RFC 7396): given keys are set, keys given as null are removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyKey:
+    """Tells a request that is sent again from a new one. Stores keep digests only: a key or a patch may be private."""
+
+    key: str
+    """SHA-256 of the key that the caller made up."""
+    fingerprint: str
+    """SHA-256 of what is asked for; with the same key it must be the same."""
+    received_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What came of a purge."""
+
+    not_found: tuple[str, ...]
+    """Those that were not there, or not any more."""
+    erased: bool
+    """Whether their bytes are gone from the store's files; if not, something else still has to let go of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TagCount:
+    """A tag as it is shown and how many memories carry it."""
+
+    tag: str
+    memories: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """One page of a listing, newest first."""
+
+    memories: tuple[Memory, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryScan:
+    """A part of a whole store, in an order of the store's own."""
+
+    items: tuple[EmbeddedMemory, ...]
+    cursor: str | None
+    """Where the next part begins; None after the last."""

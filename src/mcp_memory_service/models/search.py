@@ -1,0 +1,89 @@
+"""What is searched for, and what the signals find."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .memory import DEFAULT_NAMESPACE
+
+TagMatch: TypeAlias = Literal["any", "all"]
+SearchMode: TypeAlias = Literal["hybrid", "semantic", "keyword"]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFilter:
+    """Which memories may be considered at all; every field is applied inside the engine's query."""
+
+    namespace: str = DEFAULT_NAMESPACE
+    tags: tuple[str, ...] = ()
+    """Folded; empty means any."""
+    tag_match: TagMatch = "any"
+    memory_type: str | None = None
+    after: int | None = None
+    """Created at or after this moment."""
+    before: int | None = None
+    """Created before this moment."""
+
+
+class Candidate(NamedTuple):
+    """What a signal finds: enough of a memory to rank it, not to show it. Thousands are made in a search: a tuple."""
+
+    content_hash: str
+    created_at: int
+    score: float
+    """The signal's own measure: cosine similarity for vectors, BM25 for words, summed rarity for tags."""
+    session: str | None = None
+    sequence: int | None = None
+    """Its place in a session, by which it has neighbours."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSample:
+    """Vectors of some memories, drawn without regard to what they say."""
+
+    memories: int
+    vectors: NDArray[np.float32]
+    """One row for each window of the drawn memories."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedText:
+    """What a full-text index holds of a memory, each as words divided by spaces."""
+
+    labels: str
+    """Words of headings and tags."""
+    words: str
+    """Stemmed words in order; runs of unspaced scripts as overlapping pairs of characters."""
+    names: str
+    """Compound names as they are written but for case; single characters of unspaced scripts."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerms:
+    """A query as alternatives: what matches any of them is found, and ranked by how many and how rare."""
+
+    words: tuple[str, ...]
+    names: tuple[str, ...]
+    phrases: tuple[tuple[str, ...], ...] = ()
+    """Quoted parts, each a sequence of words that must stand together."""
+
+    def __bool__(self) -> bool:
+        return bool(self.words or self.names or self.phrases)
+
+    @property
+    def all_words(self) -> list[str]:
+        """Those of phrases as well, each once."""
+        return list(dict.fromkeys([*self.words, *(word for phrase in self.phrases for word in phrase)]))
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatches:
+    """What a keyword search finds."""
+
+    candidates: Sequence[Candidate] = ()
+    """Best first."""
+    best_has: frozenset[str] = frozenset()
+    """Which of all words of the query the best of them has."""

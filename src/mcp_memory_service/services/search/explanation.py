@@ -1,0 +1,158 @@
+"""The answer to "why this, why not that": one memory followed through one search."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ...errors import MemoryNotFound
+from ...hybrid_search import Evidence, FusedCandidate, Vote
+from ...hybrid_search.columns.candidates import Candidates
+from ...hybrid_search.explain import failed_filters, nearest_alpha, place_of
+from ...models import Memory, MemoryFilter
+from ...storage.ports import Store
+from .search import Ranking, Retrieval, RetrievalRequest
+
+SHOWN_AHEAD = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """A memory that ranks before the explained one."""
+
+    memory: Memory
+    rank: int
+    votes: Mapping[str, Vote]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    memory: Memory
+    request: RetrievalRequest
+    rank: int | None
+    """Place in the answer; None if the memory is not in it."""
+    total: int
+    filtered_by: tuple[str, ...]
+    signals: Mapping[str, Vote]
+    """What each signal that found the memory says of it, among all memories; without the filters if they drop it."""
+    recency_factor: float
+    final_score: float
+    alpha_used: float
+    outranked_by: tuple[Ahead, ...]
+    alpha_for_first_page: float | None
+    degraded: tuple[str, ...]
+    evidence: Evidence | None
+
+    @property
+    def on_first_page(self) -> bool:
+        return self.rank is not None and self.rank <= self.request.page_size
+
+    @property
+    def summary(self) -> str:
+        if self.filtered_by:
+            return f"It is left out by: {', '.join(self.filtered_by)}."
+        if self.on_first_page:
+            return f"It is number {self.rank} of {self.total}."
+        place = (
+            "It is not among the ranked memories" if self.rank is None else f"It is number {self.rank} of {self.total}"
+        )
+        if self.request.mode != "hybrid":
+            return f"{place}; the mode {self.request.mode} has no alpha to change."
+        if self.alpha_for_first_page is None:
+            return f"{place}; no alpha would put it on the first page."
+        return f"{place}; alpha {self.alpha_for_first_page:g} (now {self.alpha_used:g}) would put it on the first page."
+
+
+class Explainer:
+    def __init__(self, storage: Store, retrieval: Retrieval) -> None:
+        self._storage = storage
+        self._retrieval = retrieval
+
+    async def explain(self, request: RetrievalRequest, content_hash: str) -> Explanation:
+        namespace = request.where.namespace
+        found = await self._storage.get_many(namespace, [content_hash])
+        if not found:
+            raise MemoryNotFound(content_hash)
+        (memory,) = found
+        dropped = failed_filters(memory, request.where)
+        everything = MemoryFilter(namespace=namespace) if dropped else request.where
+        corpus_size = await self._storage.count_all_memories(namespace)
+        answer = await self._retrieval.answer(request)
+        whole = await self._retrieval.rank(
+            replace(request, where=everything, min_similarity=None, alpha=_alpha_of(request, answer)),
+            vector_limit=corpus_size,
+            lexical_limit=corpus_size,
+        )
+        rank = place_of(content_hash, answer.fused)
+        followed = _candidate(content_hash, answer.fused if rank else whole.fused)
+        return Explanation(
+            memory=memory,
+            request=request,
+            rank=rank,
+            total=len(answer.fused),
+            filtered_by=tuple(dropped) + _similarity_filter(request, whole, content_hash, rank),
+            signals=_found_by(content_hash, whole) | _votes(content_hash, answer.fused),
+            recency_factor=followed.recency_factor if followed else 1.0,
+            final_score=followed.score if followed else 0.0,
+            alpha_used=answer.alpha,
+            outranked_by=await self._ahead(namespace, answer.fused, rank),
+            alpha_for_first_page=await self._alpha_for_first_page(request, answer, content_hash, rank),
+            degraded=answer.answers.degraded,
+            evidence=answer.evidence,
+        )
+
+    async def _alpha_for_first_page(
+        self, request: RetrievalRequest, answer: Ranking, content_hash: str, rank: int | None
+    ) -> float | None:
+        if request.mode != "hybrid" or (rank is not None and rank <= request.page_size):
+            return None
+        # A hundred fusions: off the event loop.
+        return await asyncio.to_thread(
+            nearest_alpha,
+            content_hash,
+            answer.alpha,
+            request.page_size,
+            lambda alpha: self._retrieval.fuse(answer.votes, self._retrieval.weights(alpha, request.mode)),
+        )
+
+    async def _ahead(self, namespace: str, fused: Sequence[FusedCandidate], rank: int | None) -> tuple[Ahead, ...]:
+        before = fused[: len(fused) if rank is None else rank - 1][:SHOWN_AHEAD]
+        memories = await self._storage.get_many(namespace, [candidate.content_hash for candidate in before])
+        places = {candidate.content_hash: (place, candidate) for place, candidate in enumerate(before, start=1)}
+        return tuple(
+            Ahead(memory, places[memory.content_hash][0], places[memory.content_hash][1].votes) for memory in memories
+        )
+
+
+def _alpha_of(request: RetrievalRequest, answer: Ranking) -> float | None:
+    """The alpha of the answer, so that both rankings are weighed alike."""
+    return answer.alpha if request.mode == "hybrid" else None
+
+
+def _candidate(content_hash: str, fused: Sequence[FusedCandidate]) -> FusedCandidate | None:
+    place = place_of(content_hash, fused)
+    return None if place is None else fused[place - 1]
+
+
+def _found_by(content_hash: str, ranking: Ranking) -> dict[str, Vote]:
+    """What every signal says that found the memory, also one whose weight is 0 in this search."""
+    found = {
+        name: Vote(place + 1, candidates[place].score, 0.0)
+        for name, candidates in ranking.answers.candidates.items()
+        for place, listed in enumerate(Candidates.of(candidates).content_hashes)
+        if listed == content_hash
+    }
+    return found | _votes(content_hash, ranking.fused)
+
+
+def _votes(content_hash: str, fused: Sequence[FusedCandidate]) -> dict[str, Vote]:
+    candidate = _candidate(content_hash, fused)
+    return dict(candidate.votes) if candidate else {}
+
+
+def _similarity_filter(
+    request: RetrievalRequest, whole: Ranking, content_hash: str, rank: int | None
+) -> tuple[str, ...]:
+    """`min_similarity` if that alone keeps the memory out."""
+    vote = _votes(content_hash, whole.fused).get("vector")
+    least = request.min_similarity
+    return ("min_similarity",) if rank is None and vote and least is not None and vote.score < least else ()

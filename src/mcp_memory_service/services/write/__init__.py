@@ -1,0 +1,1 @@
+"""What changes memories: checks of what comes in, storing, idempotency keys, import and migration."""

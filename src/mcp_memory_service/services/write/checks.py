@@ -1,0 +1,195 @@
+"""The rules for what comes in, the same for every door; what breaks one is refused, never silently changed."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from ...errors import InvalidInput
+from ...models import MAX_METADATA_CHARS, MAX_TAGS, JsonValue, Metadata, fold_tag, json_chars
+from ...timestamps import EARLIEST_MICROSECONDS, MICROSECONDS_PER_DAY
+
+MAX_TAG_CHARS = 200
+MAX_NAME_CHARS = 200
+"""Of memory_type, source and session."""
+MAX_METADATA_DEPTH = 20
+MAX_QUERY_CHARS = 10_000
+MAX_KEY_CHARS = 200
+MAX_PAGE = 1_000_000
+MAX_PAGE_SIZE = 100
+MAX_BATCH = 500
+DEFAULT_FTS_WEIGHT = 0.4
+DEFAULT_VECTOR_WEIGHT = 0.6
+# A signal of weight 0 still finds memories, which then come last: alpha 0 would mean "tags only".
+MIN_SHARE = 1e-6
+# Clocks of machines differ; what is further ahead than this is a mistake.
+MAX_CLOCK_SKEW = MICROSECONDS_PER_DAY // 24 // 12
+MAX_INTEGER = 2**63 - 1
+
+_CONTENT_HASH = re.compile("[0-9a-f]{64}")
+_IDEMPOTENCY_KEY = re.compile(f"[ -~]{{1,{MAX_KEY_CHARS}}}")
+# Control characters and halves of surrogate pairs, the former with and without tab and line breaks.
+_NO_LINE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def check_content(content: str, max_chars: int) -> None:
+    check_text(content, "content", max_chars)
+    if not _has_something_visible(content):
+        raise InvalidInput("content is empty.", reason="content_empty", field="content")
+
+
+def check_query(query: str) -> None:
+    check_text(query, "query", MAX_QUERY_CHARS)
+    if not _has_something_visible(query):
+        raise InvalidInput("query is empty.", reason="query_empty", field="query")
+
+
+def check_name(name: str | None, field: str) -> None:
+    """For memory_type, source and session: short, visible text."""
+    if name is None:
+        return
+    check_text(name, field, MAX_NAME_CHARS, line_breaks=False)
+    if not name.strip():
+        raise InvalidInput(f"{field} is empty; leave it out instead.", reason=f"{field}_empty", field=field)
+
+
+def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """The tags in NFC and trimmed, which is how they are stored."""
+    if len(tags) > MAX_TAGS:
+        raise InvalidInput(f"{len(tags)} tags are too many: at most {MAX_TAGS}.", reason="too_many_tags", field="tags")
+    for tag in tags:
+        check_text(tag, "tags", MAX_TAG_CHARS, line_breaks=False)
+        if not tag.strip():
+            raise InvalidInput("A tag is empty.", reason="tag_empty", field="tags")
+    return tuple(unicodedata.normalize("NFC", tag).strip() for tag in tags)
+
+
+def folded_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """The tags of a filter as the store compares them, each once."""
+    return tuple(dict.fromkeys(fold_tag(tag) for tag in checked_tags(tags)))
+
+
+def check_sequence(sequence: int | None) -> None:
+    if sequence is not None and not 0 <= sequence <= MAX_INTEGER:
+        raise InvalidInput("sequence must be 0 to 2^63 - 1.", reason="sequence_out_of_range", field="sequence")
+
+
+def check_moment(moment: int | None, field: str, now: int) -> None:
+    """For created_at and updated_at."""
+    if moment is not None and moment < EARLIEST_MICROSECONDS:
+        raise InvalidInput(f"{field} lies before year 1.", reason="timestamp_out_of_range", field=field)
+    if moment is not None and moment > now + MAX_CLOCK_SKEW:
+        raise InvalidInput(f"{field} lies in the future.", reason="timestamp_in_future", field=field)
+
+
+def check_metadata(metadata: Metadata) -> None:
+    _check_json(metadata, depth=1)
+    if json_chars(metadata) > MAX_METADATA_CHARS:
+        raise InvalidInput(
+            f"metadata is larger than {MAX_METADATA_CHARS} characters.", reason="metadata_too_large", field="metadata"
+        )
+
+
+def check_idempotency_key(key: str) -> None:
+    """What every client can send as a header."""
+    if _IDEMPOTENCY_KEY.fullmatch(key) is None:
+        raise InvalidInput(
+            f"An idempotency key has 1 to {MAX_KEY_CHARS} printable ASCII characters.",
+            reason="idempotency_key_invalid",
+            field="idempotency_key",
+        )
+
+
+def check_page(page: int, page_size: int) -> None:
+    if not 1 <= page <= MAX_PAGE:
+        raise InvalidInput(f"page must be 1 to {MAX_PAGE}.", reason="page_out_of_range", field="page")
+    if not 1 <= page_size <= MAX_PAGE_SIZE:
+        raise InvalidInput(
+            f"page_size must be 1 to {MAX_PAGE_SIZE}.", reason="page_size_out_of_range", field="page_size"
+        )
+
+
+def check_fraction(value: float | None, field: str, low: float = 0.0) -> None:
+    if value is not None and not low <= value <= 1.0:
+        raise InvalidInput(f"{field} must be {low:g} to 1.", reason=f"{field}_out_of_range", field=field)
+
+
+def alpha_from_weights(alpha: float | None, fts_weight: float | None, vector_weight: float | None) -> float | None:
+    """Alpha, given as itself or as two weights; an end of alpha means one signal alone, so weights stay inside."""
+    if fts_weight is None and vector_weight is None:
+        return alpha
+    if alpha is not None:
+        raise InvalidInput("Give alpha or weights, not both.", reason="alpha_and_weights", field="alpha")
+    lexical = DEFAULT_FTS_WEIGHT if fts_weight is None else fts_weight
+    semantic = DEFAULT_VECTOR_WEIGHT if vector_weight is None else vector_weight
+    for weight, field in ((lexical, "fts_weight"), (semantic, "vector_weight")):
+        check_fraction(weight, field)
+    if lexical + semantic == 0:
+        raise InvalidInput("One of the weights must be above 0.", reason="weights_all_zero", field="fts_weight")
+    return min(max(semantic / (lexical + semantic), MIN_SHARE), 1 - MIN_SHARE)
+
+
+def _has_something_visible(text: str) -> bool:
+    """Anything but spaces, line breaks and characters without a shape of their own."""
+    return any(unicodedata.category(character)[0] not in "ZC" for character in text)
+
+
+def is_content_hash(text: str) -> bool:
+    return _CONTENT_HASH.fullmatch(text) is not None
+
+
+def check_text(text: str, field: str, max_chars: int, *, line_breaks: bool = True) -> None:
+    """Text that can be stored, searched and printed as it is."""
+    if len(text) > max_chars:
+        raise InvalidInput(
+            f"{field} is too long: {len(text)} characters, at most {max_chars}.",
+            reason=f"{field}_too_long",
+            field=field,
+        )
+    found = (_NO_TEXT if line_breaks else _NO_LINE).search(text)
+    if found is None:
+        return
+    character = found.group()
+    if unicodedata.category(character) == "Cs":
+        raise InvalidInput(
+            f"{field} has half a surrogate pair, which is not text.", reason="lone_surrogate", field=field
+        )
+    allowed = "only tab and line breaks are allowed" if line_breaks else "none is allowed here"
+    raise InvalidInput(
+        f"{field} has the control character U+{ord(character):04X}; {allowed}.",
+        reason="control_character",
+        field=field,
+    )
+
+
+def _check_json(value: JsonValue, depth: int) -> None:
+    """Check a JSON value to its leaves."""
+    if depth > MAX_METADATA_DEPTH:
+        raise InvalidInput(
+            f"metadata is nested deeper than {MAX_METADATA_DEPTH} levels.", reason="metadata_too_deep", field="metadata"
+        )
+    if isinstance(value, str):
+        check_text(value, "metadata", MAX_METADATA_CHARS)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            check_text(key, "metadata", MAX_METADATA_CHARS)
+            _check_json(item, depth + 1)
+    elif isinstance(value, Sequence):
+        for item in value:
+            _check_json(item, depth + 1)
+    else:
+        _check_number(value)
+
+
+def _check_number(value: int | float | bool | None) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput(
+            "metadata has a number that is NaN or infinite.", reason="number_not_finite", field="metadata"
+        )
+    if isinstance(value, int) and not -MAX_INTEGER - 1 <= value <= MAX_INTEGER:
+        raise InvalidInput(
+            "metadata has an integer beyond 64 bits; write it as a string.",
+            reason="integer_out_of_range",
+            field="metadata",
+        )

@@ -1,0 +1,90 @@
+"""Storing: check what comes in, embed what is new, keep all of it or nothing."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...embeddings.base import Embedder
+from ...embeddings.chunks import embed_chunks
+from ...errors import InvalidInput
+from ...models import EmbeddedMemory, Memory, MemoryDraft, StoreOutcome, Vector, content_hash
+from ...storage.ports import Store
+from . import checks
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceLimits:
+    max_content_chars: int = 100_000
+
+
+class Storing:
+    def __init__(
+        self, storage: Store, embedder: Embedder, limits: ServiceLimits, namespace: str, now: Callable[[], int]
+    ) -> None:
+        self._storage = storage
+        self._embedder = embedder
+        self._limits = limits
+        self._namespace = namespace
+        self._now = now
+
+    async def store_batch(self, drafts: Sequence[MemoryDraft]) -> list[StoreOutcome]:
+        if not 1 <= len(drafts) <= checks.MAX_BATCH:
+            raise InvalidInput(
+                f"A batch has 1 to {checks.MAX_BATCH} memories, not {len(drafts)}.",
+                reason="batch_size_out_of_range",
+                field="memories",
+            )
+        # Every character is looked at: a large batch would hold the event loop for a while.
+        memories = await asyncio.to_thread(self._checked_batch, drafts)
+        return await self._storage.store_batch(await self._embedded(memories))
+
+    async def _embedded(self, memories: Sequence[Memory]) -> list[EmbeddedMemory]:
+        """With their vectors. A text that the store has already keeps the vectors it has there: the model need not see
+        it again."""
+        contents = {memory.content_hash: memory.content for memory in memories}
+        vectors: dict[str, tuple[Vector, ...]] = {
+            found.memory.content_hash: found.vectors
+            for found in await self._storage.get_embedded(self._namespace, list(contents))
+            if found.vectors
+        }
+        new = [each for each in contents if each not in vectors]
+        if new:
+            embedded = await embed_chunks(self._embedder, [contents[each] for each in new])
+            vectors |= zip(new, embedded, strict=True)
+        return [EmbeddedMemory(memory, vectors[memory.content_hash]) for memory in memories]
+
+    def _checked_batch(self, drafts: Sequence[MemoryDraft]) -> list[Memory]:
+        return [self._named_check(number, draft, len(drafts)) for number, draft in enumerate(drafts)]
+
+    def _named_check(self, number: int, draft: MemoryDraft, batch_size: int) -> Memory:
+        """Check one memory of a batch; an error says which one it is."""
+        try:
+            return self._checked_memory(draft)
+        except InvalidInput as error:
+            if batch_size == 1:
+                raise
+            field = f"memories.{number}.{error.field}" if error.field else f"memories.{number}"
+            raise InvalidInput(f"{field}: {error.message}", reason=error.reason, field=field) from error
+
+    def _checked_memory(self, draft: MemoryDraft) -> Memory:
+        now = self._now()
+        checks.check_content(draft.content, self._limits.max_content_chars)
+        for field in ("memory_type", "source", "session"):
+            checks.check_name(getattr(draft, field), field)
+        checks.check_metadata(draft.metadata)
+        checks.check_moment(draft.created_at, "created_at", now)
+        checks.check_moment(draft.updated_at, "updated_at", now)
+        checks.check_sequence(draft.sequence)
+        return Memory(
+            content=draft.content,
+            content_hash=content_hash(draft.content),
+            created_at=now if draft.created_at is None else draft.created_at,
+            updated_at=now if draft.updated_at is None else draft.updated_at,
+            tags=checks.checked_tags(draft.tags),
+            memory_type=draft.memory_type,
+            metadata=draft.metadata,
+            namespace=self._namespace,
+            source=draft.source,
+            session=draft.session,
+            sequence=draft.sequence,
+        )

@@ -1,0 +1,119 @@
+"""Importing many memories, and giving all of them out: in parts, again and again without harm.
+
+There is no record of how far an import came. A text that the store has already is recognised before it is embedded, so
+an import that was interrupted at any point goes on when it is started again, and what it stored costs little.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass
+
+from ...errors import InvalidInput, InvalidVector
+from ...models import DEFAULT_NAMESPACE, Memory, MemoryDraft
+from ...storage.ports import Store
+from ..memory_service import MemoryService
+
+SCAN_PART = 250
+# Of so many lines the numbers are kept; more would be of no help, and memory is bounded.
+MAX_NUMBERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ImportLine:
+    number: int
+    """From 1."""
+    draft: MemoryDraft | InvalidInput
+    """What the line says, or what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    read: int
+    created: int
+    known: int
+    """Lines whose content was there already; what they brought anew is united with it."""
+    failed: int
+    failed_lines: tuple[int, ...]
+    """The first thousand."""
+
+
+class Import:
+    """Stores lines in the order they come; a bad one raises InvalidInput after all before it are stored, or is told to
+    `refused` and left out."""
+
+    def __init__(self, service: MemoryService, refused: Callable[[InvalidInput], None] | None = None) -> None:
+        self._service = service
+        self._refused = refused
+        self._read = self._created = self._known = self._failed = 0
+        self._failed_lines: list[int] = []
+
+    @property
+    def report(self) -> ImportReport:
+        """What has come of it so far."""
+        return ImportReport(self._read, self._created, self._known, self._failed, tuple(sorted(self._failed_lines)))
+
+    async def add(self, lines: Sequence[ImportLine]) -> None:
+        """Store a part; at most as many as a batch may have."""
+        good: list[tuple[int, MemoryDraft]] = []
+        for line in lines:
+            if not isinstance(line.draft, InvalidInput):
+                good.append((line.number, line.draft))
+                continue
+            if self._refused is None:  # the last line: what stands before it is stored
+                await self._store(good)
+            self._refuse(line.number, line.draft)
+        await self._store(good)
+
+    async def _store(self, good: Sequence[tuple[int, MemoryDraft]]) -> None:
+        if not good:
+            return
+        try:
+            outcomes = await self._service.store_batch([draft for _, draft in good])
+        except InvalidVector:  # the embedder's fault, not that of a line
+            raise
+        except InvalidInput:
+            await self._store_one_by_one(good)
+            return
+        created = sum(outcome.created for outcome in outcomes)
+        self._count(created, len(outcomes) - created)
+
+    async def _store_one_by_one(self, good: Sequence[tuple[int, MemoryDraft]]) -> None:
+        """One of them is refused: the others are not lost for it."""
+        for number, draft in good:
+            try:
+                outcome = await self._service.store_memory(draft)
+            except InvalidVector:
+                raise
+            except InvalidInput as error:
+                self._refuse(number, error)
+            else:
+                self._count(int(outcome.created), int(not outcome.created))
+
+    def _count(self, created: int, known: int) -> None:
+        self._read += created + known
+        self._created += created
+        self._known += known
+
+    def _refuse(self, number: int, error: InvalidInput) -> None:
+        self._read += 1
+        self._failed += 1
+        if len(self._failed_lines) < MAX_NUMBERS:
+            self._failed_lines.append(number)
+        field = f"{error.field}: " if error.field and not error.message.startswith(error.field) else ""
+        named = InvalidInput(f"Line {number}: {field}{error.message}", reason=error.reason, field=error.field)
+        if self._refused is None:
+            raise named
+        self._refused(named)
+
+
+async def every_memory(storage: Store, namespace: str = DEFAULT_NAMESPACE) -> AsyncGenerator[Memory, None]:
+    """All memories of a namespace. What is there all the while comes exactly once; what is stored meanwhile may be left
+    out."""
+    cursor: str | None = None
+    while True:
+        part = await storage.scan(cursor, SCAN_PART)
+        for item in part.items:
+            if item.memory.namespace == namespace:
+                yield item.memory
+        cursor = part.cursor
+        if cursor is None:
+            return

@@ -1,0 +1,36 @@
+"""What is read apart from a search."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ...models import EmbeddedMemory, MemoryFilter, MemoryPage, MemoryScan, StoreStats, TagCount, VectorSample
+
+
+class MemoryReads(Protocol):
+    async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
+        """Newest first (the id breaks ties), with the number of all that match."""
+        ...
+
+    async def get_embedded(self, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
+        """Memories with their vectors, in the order asked; unknown ids are left out."""
+        ...
+
+    async def get_all_tags(self, namespace: str) -> list[TagCount]:
+        """Every tag that a memory of the namespace carries, most used first, each once whatever its case."""
+        ...
+
+    async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
+        """Vectors of memories drawn evenly from the namespace, at most `limit`; the same ones until memories change.
+        All of them if there are no more than that."""
+        ...
+
+    async def stats(self, namespace: str) -> StoreStats: ...
+
+    async def namespaces(self) -> list[str]:
+        """Those that have memories, in order."""
+        ...
+
+    async def scan(self, cursor: str | None, limit: int) -> MemoryScan:
+        """Up to `limit` memories of any namespace with their vectors, from where an earlier scan ended. What is there
+        all the while comes exactly once; what is stored meanwhile may be left out."""
+        ...

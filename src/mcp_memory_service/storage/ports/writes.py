@@ -1,0 +1,47 @@
+"""What changes memories."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ...models import EmbeddedMemory, IdempotencyKey, Memory, MemoryPatch, Purged, StoreOutcome
+from ...timestamps import MICROSECONDS_PER_DAY
+
+KEYS_KEPT_MICROSECONDS = MICROSECONDS_PER_DAY
+"""How long an idempotency key is remembered: longer than any client goes on trying."""
+
+
+class MemoryWrites(Protocol):
+    async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
+        """Store all of them or, if one is refused, none; outcomes come in the order given. In one transaction where the
+        engine has them; where it has none and fails half-way, BatchIncomplete says which ones are stored.
+
+        If the namespace has the same content_hash already, unite tags (old ones first), merge metadata (new values
+        win), take a new memory_type if one is given, fill source, session and sequence if they were empty, and keep
+        content, created_at and vectors. Raises InvalidVector before anything is written if a vector is unfit.
+        """
+        ...
+
+    async def update(
+        self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, key: IdempotencyKey | None = None
+    ) -> Memory | None:
+        """Apply a patch to the memory as it is at that moment; None if there is no such memory.
+
+        With a key that the namespace has seen within KEYS_KEPT_MICROSECONDS, nothing is applied: the memory is returned
+        as it is now. The key is kept together with the change or not at all; if there is no such memory, or the patch
+        is refused, it is not kept. Of several at once with one key, one is carried out. IdempotencyKeyReused if the key
+        came with another fingerprint before.
+        """
+        ...
+
+    async def delete(self, namespace: str, content_hash: str, key: IdempotencyKey | None = None) -> bool:
+        """True if it was there. Once this returns, no call finds the memory or its text again.
+
+        With a key that was seen before, the first answer is given again, and a memory that was stored anew since then
+        is left alone. Otherwise keys are as for `update`, but kept also if there is no such memory.
+        """
+        ...
+
+    async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
+        """Delete these memories, as far as they are there, and erase the bytes of all that was ever deleted from the
+        files of the store; as far as the engine can."""
+        ...

@@ -1,0 +1,131 @@
+"""How much text the store holds and how many memories have a word: what BM25 needs to know, kept for a short while."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from qdrant_client import models
+
+from ...models import MemoryFilter
+from .bm25 import Corpus
+from .connection import QdrantConnection
+from .filters import every_memory, passing
+
+CORPUS_SECONDS = 60.0
+COUNT_SECONDS = 5.0
+
+# Sizes and lengths are read as facets: so many different ones are more than there can be.
+MAX_DIFFERENT = 200_000
+
+COUNTED_EXACTLY = 10_000
+
+# The corpus is measured anew when so much of it has changed; less moves no score by more than about as much.
+NOTICEABLE_CHANGE = 0.01
+
+
+class TextStatistics:
+    """What others write is noticed within a minute, our own writes at once as far as they matter."""
+
+    def __init__(self, connection: QdrantConnection) -> None:
+        self._connection = connection
+        self._corpus: Corpus | None = None
+        self._corpus_expires = 0.0
+        self._writes = 0
+        self._measuring = asyncio.Lock()
+        self._counts: dict[str, int] = {}
+        self._counts_expire = 0.0
+
+    def note_writes(self, memories: int) -> None:
+        self._writes += memories
+        self._counts = {}  # a new one: a count that is under way belongs to the old
+
+    async def corpus(self) -> Corpus:
+        """All memories of all namespaces, and their words together."""
+        async with self._measuring:
+            known = self._corpus
+            if (
+                known is None
+                or time.monotonic() > self._corpus_expires
+                or self._writes > known.memories * NOTICEABLE_CHANGE
+            ):
+                writes_before = self._writes
+                known = await self._measured()
+                self._corpus, self._corpus_expires = known, time.monotonic() + CORPUS_SECONDS
+                self._writes -= writes_before
+            return known
+
+    async def having_each(self, conditions: Sequence[models.Condition]) -> list[int]:
+        """How many memories of the store pass each condition on their words; remembered for a few seconds.
+
+        A large store is not counted through for each word of a query: its index knows how many have the word, but for
+        deletions that it has not cleared away yet. Of phrases it knows nothing.
+        """
+        now = time.monotonic()
+        if now > self._counts_expire:
+            self._counts = {}
+            self._counts_expire = now + COUNT_SECONDS
+        small = (await self.corpus()).memories <= COUNTED_EXACTLY
+        return list(
+            await asyncio.gather(
+                *(self._having(condition, exact=small or _is_phrase(condition)) for condition in conditions)
+            )
+        )
+
+    async def _having(self, condition: models.Condition, *, exact: bool) -> int:
+        name = condition.model_dump_json()
+        counts = self._counts
+        if name not in counts:
+            # Nothing but memories has words.
+            counts[name] = await count(self._connection, models.Filter(must=[condition]), exact=exact)
+        return counts[name]
+
+    async def _measured(self) -> Corpus:
+        lengths = await facet(self._connection, "length", every_memory())
+        return Corpus(
+            memories=sum(lengths.values()), words=sum(int(length) * count for length, count in lengths.items())
+        )
+
+
+def _is_phrase(condition: models.Condition) -> bool:
+    return isinstance(condition, models.FieldCondition) and isinstance(condition.match, models.MatchPhrase)
+
+
+class CorpusSizes:
+    """How many memories a namespace has; asked by every search, so a large one is not counted through."""
+
+    def __init__(self, connection: QdrantConnection) -> None:
+        self._connection = connection
+        self._large: set[str] = set()
+
+    async def of(self, namespace: str) -> int:
+        """Exact up to some thousand, and above as exact as the indexes of the server are without counting."""
+        if namespace in self._large:
+            estimate = await self._count(namespace, exact=False)
+            if estimate > COUNTED_EXACTLY:
+                return estimate
+        counted = await self._count(namespace, exact=True)
+        (self._large.add if counted > COUNTED_EXACTLY else self._large.discard)(namespace)
+        return counted
+
+    async def _count(self, namespace: str, *, exact: bool) -> int:
+        return await count(self._connection, passing(MemoryFilter(namespace)), exact=exact)
+
+
+async def count(connection: QdrantConnection, where: models.Filter, *, exact: bool = True) -> int:
+    found = await connection.call(lambda client: client.count(connection.collection, where, exact=exact))
+    return found.count
+
+
+async def facet(connection: QdrantConnection, field: str, where: models.Filter) -> dict[str | int | bool, int]:
+    """Every value of a field with the number of points that have it."""
+    found = await connection.call(
+        lambda client: client.facet(
+            connection.collection,
+            field,
+            facet_filter=where,
+            limit=MAX_DIFFERENT,
+            exact=True,
+            consistency=connection.read_consistency,
+        )
+    )
+    return {hit.value: hit.count for hit in found.hits}

@@ -1,0 +1,31 @@
+"""Vectors to compare a query with by chance: read seldom, for they are many numbers to send."""
+
+import time
+
+from ....models import VectorSample
+from ..connection import QdrantConnection
+from ..corpus_stats import CorpusSizes
+from .reads import sample_vectors
+
+KEPT_SECONDS = 600.0
+# A sample tells the mean and the deviation of similarities, which so small a change of the corpus hardly moves.
+NOTICEABLE_CHANGE = 0.1
+
+
+class VectorSamples:
+    def __init__(self, connection: QdrantConnection, sizes: CorpusSizes) -> None:
+        self._connection = connection
+        self._sizes = sizes
+        self._kept: dict[tuple[str, int], tuple[VectorSample, int, float]] = {}
+
+    async def of(self, namespace: str, limit: int) -> VectorSample:
+        """The same sample until a tenth of the memories has come or gone, or ten minutes have passed."""
+        memories = await self._sizes.of(namespace)
+        kept = self._kept.get((namespace, limit))
+        if kept is not None:
+            sample, drawn_from, expires = kept
+            if abs(memories - drawn_from) <= drawn_from * NOTICEABLE_CHANGE and time.monotonic() < expires:
+                return sample
+        sample = await sample_vectors(self._connection, namespace, limit)
+        self._kept[namespace, limit] = sample, memories, time.monotonic() + KEPT_SECONDS
+        return sample

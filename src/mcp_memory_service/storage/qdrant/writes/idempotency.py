@@ -1,0 +1,148 @@
+"""Requests with a key, each carried out once however often it is sent.
+
+A request first claims its key: a point that is only inserted, so that of several at once one is first, and all read the
+same claim back. It names the birth of the memory that the request is about.
+
+A delete deletes what has that birth and nothing else; sent again, it does so again, in case it was interrupted.
+
+An update writes the token of its claim into the memory itself, with the change: who finds it there knows that it was
+applied. A memory of another birth was stored anew since the claim: the change was for the one before, and is not made.
+"""
+
+from dataclasses import dataclass
+from uuid import uuid4
+
+from qdrant_client import models
+
+from ....errors import IdempotencyKeyReused, StorageUnavailable
+from ....models import IdempotencyKey, Memory, MemoryPatch
+from ...merging import apply_patch
+from ...ports import KEYS_KEPT_MICROSECONDS
+from ..connection import QdrantConnection
+from ..filters import any_of, equals
+from ..points import REQUEST, other_id, payload_of
+from ..queries.reads import retrieved
+from .writer import Change, Stored, Writer, rounds
+
+# So many tokens a memory carries at most. Those of the older half are then noted in their claims, all at once.
+MAX_TOKENS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is known of a key."""
+
+    token: str
+    """Names this claim: a key that is forgotten and used again has another one."""
+    birth: str | None
+    """Of the memory that was there when the key was claimed."""
+    applied: bool
+    """Noted when the memory ceases to carry the token."""
+
+    def is_settled_in(self, seen: Stored) -> bool:
+        return self.applied or self.birth != seen.birth or self.token in seen.requests
+
+
+class KeyedWriter:
+    def __init__(self, connection: QdrantConnection, writer: Writer) -> None:
+        self._connection = connection
+        self._writer = writer
+
+    async def patch(
+        self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, key: IdempotencyKey
+    ) -> Memory | None:
+        async for _ in rounds():
+            seen = await self._writer.look_at(namespace, content_hash)
+            # After the memory: a token that it no longer carries is noted in the claim by then.
+            claim = await self._known_claim(namespace, key)
+            if seen is None:
+                return None
+            if claim is None:
+                apply_patch(seen.memory, patch, now)  # what is refused leaves no claim
+                claim = await self._claim(namespace, key, seen.birth)
+            if claim.is_settled_in(seen):
+                return seen.memory
+            patched = apply_patch(seen.memory, patch, now)
+            # Written even if nothing changes: by the next time it might.
+            tokens = (claim.token, *await self._tokens_to_keep(seen.requests))
+            if not await self._writer.write([Change(seen, patched, seen.vectors, tokens)], birth=seen.birth):
+                return patched
+        raise AssertionError("the rounds end with an error")
+
+    async def delete(self, namespace: str, content_hash: str, key: IdempotencyKey) -> bool:
+        records = await retrieved(self._connection, namespace, [content_hash], ["tags", "birth"])
+        seen = payload_of(records[0]) if records else None
+        claim = await self._claim(namespace, key, seen["birth"] if seen else None)
+        if claim.birth is None:
+            return False
+        # A memory of another birth is left alone, with its feedback. One that is gone may have left its own.
+        if seen is None or seen["birth"] == claim.birth:
+            tagged = seen is None or bool(seen["tags"])
+            await self._writer.delete_born(namespace, content_hash, claim.birth, tagged=tagged)
+        return True
+
+    async def _claim(self, namespace: str, key: IdempotencyKey, birth: str | None) -> Claim:
+        """The claim of whoever was first; old ones are forgotten on the way."""
+        long_ago = models.Range(lte=key.received_at - KEYS_KEPT_MICROSECONDS)
+        forgotten = models.Filter(
+            must=[equals("kind", REQUEST), models.FieldCondition(key="created_at", range=long_ago)]
+        )
+        payload = {
+            "kind": REQUEST,
+            "scope": namespace,
+            "fingerprint": key.fingerprint,
+            "created_at": key.received_at,
+            "token": uuid4().hex,
+            "birth": birth,
+            "applied": False,
+        }
+        point = models.PointStruct(id=_claim_id(namespace, key), vector={}, payload=payload)
+        only_new = models.PointsList(points=[point], update_mode=models.UpdateMode.INSERT_ONLY)
+        await self._writer.send(
+            [
+                models.DeleteOperation(delete=models.FilterSelector(filter=forgotten)),
+                models.UpsertOperation(upsert=only_new),
+            ]
+        )
+        claim = await self._known_claim(namespace, key)
+        if claim is None:
+            raise StorageUnavailable("The idempotency key cannot be read back; try again.")
+        return claim
+
+    async def _known_claim(self, namespace: str, key: IdempotencyKey) -> Claim | None:
+        records = await self._connection.call(
+            lambda client: client.retrieve(
+                self._connection.collection,
+                [_claim_id(namespace, key)],
+                consistency=self._connection.read_consistency,
+            )
+        )
+        if not records:
+            return None
+        payload = payload_of(records[0])
+        if payload["created_at"] <= key.received_at - KEYS_KEPT_MICROSECONDS:
+            return None
+        if payload["fingerprint"] != key.fingerprint:
+            raise IdempotencyKeyReused
+        return Claim(payload["token"], payload["birth"], payload["applied"])
+
+    async def _tokens_to_keep(self, tokens: tuple[str, ...]) -> tuple[str, ...]:
+        """Before tokens are dropped, their claims say that they were applied."""
+        if len(tokens) < MAX_TOKENS:
+            return tokens
+        kept, dropped = tokens[: MAX_TOKENS // 2], tokens[MAX_TOKENS // 2 :]
+        theirs = models.Filter(must=[equals("kind", REQUEST), any_of("token", list(dropped))])
+        await self._connection.call(
+            lambda client: client.set_payload(
+                self._connection.collection,
+                {"applied": True},
+                points=theirs,
+                wait=True,
+                ordering=self._connection.write_ordering,
+            )
+        )
+        return kept
+
+
+def _claim_id(namespace: str, key: IdempotencyKey) -> str:
+    return other_id(REQUEST, namespace, key.key)

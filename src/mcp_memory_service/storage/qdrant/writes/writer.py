@@ -1,0 +1,292 @@
+"""The changes. Qdrant has no transactions: a write names the state that it replaces, and looks whether it took effect.
+
+A new memory is only inserted, never written over another; a changed one only replaces the revision that was read. If
+somebody else was faster, the write does nothing, and is made anew from what is there now. So no writer loses what
+another one added, and a request whose answer was lost can be sent again.
+"""
+
+import asyncio
+import random
+import secrets
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+from uuid import uuid4
+
+from qdrant_client import models
+
+from ....errors import BackendUnavailable, BatchIncomplete, InvalidInput, StorageFull, StorageUnavailable
+from ....models import EmbeddedMemory, Memory, MemoryPatch, StoreOutcome, Vector
+from ...merging import apply_patch, unite, unite_tags
+from ...ports import TextAnalyzer
+from ..connection import QdrantConnection
+from ..filters import equals
+from ..points import FEEDBACK, PROBE, TAG_LIST, memory_from, memory_id, memory_point, other_id, payload_of
+from ..queries.reads import retrieved, vectors_of
+
+# One request holds at most so many memories and about so many bytes; Qdrant refuses more than 32 MB.
+CHUNK_MEMORIES = 100
+CHUNK_BYTES = 4_000_000
+BYTES_PER_NUMBER = 22
+
+# So many of the last revisions of a memory are kept: a write that was written over before it looked finds itself there.
+KEPT_REVISIONS = 8
+
+# Each round one of the writers of a memory succeeds: so many at once is more than there will be.
+MAX_ROUNDS = 100
+MAX_PAUSE_SECONDS = 0.05
+
+
+# What becomes of each memory of a batch, by point and by its number in the batch: equal ones share a point.
+Planned: TypeAlias = dict[str, dict[int, StoreOutcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A memory as it was read, with its vectors and with the names of its last states (newest first), of the write
+    that made it, and of the requests with a key that changed it (newest first, see `requests.py`)."""
+
+    memory: Memory
+    vectors: tuple[Vector, ...]
+    revisions: tuple[str, ...]
+    birth: str
+    requests: tuple[str, ...]
+
+    @classmethod
+    def of(cls, record: models.Record) -> "Stored":
+        payload = payload_of(record)
+        requests = tuple(payload.get("requests", ()))
+        revisions = tuple(payload["revisions"])
+        return cls(memory_from(payload), vectors_of(record), revisions, payload["birth"], requests)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a memory shall become."""
+
+    seen: Stored | None
+    memory: Memory
+    vectors: Sequence[Vector]
+    requests: tuple[str, ...] = ()
+
+    @property
+    def point_id(self) -> str:
+        return memory_id(self.memory.namespace, self.memory.content_hash)
+
+    @property
+    def changes_tags(self) -> bool:
+        return self.memory.tags != (self.seen.memory.tags if self.seen else ())
+
+    @property
+    def rough_bytes(self) -> int:
+        """As JSON: the text twice (as it is and as words), and each number of a vector."""
+        return 2 * len(self.memory.content.encode()) + sum(vector.size for vector in self.vectors) * BYTES_PER_NUMBER
+
+
+class Writer:
+    def __init__(self, connection: QdrantConnection, analyze: TextAnalyzer) -> None:
+        self._connection = connection
+        self._analyze = analyze
+
+    async def store(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
+        birth = uuid4().hex
+        outcomes: dict[int, StoreOutcome] = {}
+        try:
+            async for _ in rounds():
+                open_items = {number: item for number, item in enumerate(items) if number not in outcomes}
+                planned, changes = _plan(open_items, await self._existing(list(open_items.values())), birth)
+                _settle(outcomes, planned, planned.keys() - {change.point_id for change in changes})
+                for chunk in _chunks(changes):
+                    not_taken = await self.write(chunk, birth)
+                    # What is settled stays known, whatever happens to the next chunk.
+                    _settle(outcomes, planned, {change.point_id for change in chunk} - not_taken)
+                if len(outcomes) == len(items):
+                    break
+        except (StorageUnavailable, StorageFull, InvalidInput) as error:
+            if not outcomes:
+                raise
+            raise BatchIncomplete([number in outcomes for number in range(len(items))], error.message) from error
+        return [outcomes[number] for number in range(len(items))]
+
+    async def patch(self, namespace: str, content_hash: str, patch: MemoryPatch, now: int) -> Memory | None:
+        async for _ in rounds():
+            seen = await self.look_at(namespace, content_hash)
+            if seen is None:
+                return None
+            patched = apply_patch(seen.memory, patch, now)
+            if patched is seen.memory:
+                return patched
+            if not await self.write([Change(seen, patched, seen.vectors, seen.requests)], birth=seen.birth):
+                return patched
+        raise AssertionError("the rounds end with an error")
+
+    async def delete(self, namespace: str, content_hash: str) -> bool:
+        records = await retrieved(self._connection, namespace, [content_hash], ["tags", "birth"])
+        if not records:
+            return False
+        payload = payload_of(records[0])
+        await self.delete_born(namespace, content_hash, payload["birth"], tagged=bool(payload["tags"]))
+        return True
+
+    async def delete_born(self, namespace: str, content_hash: str, birth: str, *, tagged: bool) -> None:
+        """Names the birth of what it deletes: sent again, it leaves a memory alone that was stored anew meanwhile."""
+        point_id = memory_id(namespace, content_hash)
+        this_one: list[models.Condition] = [models.HasIdCondition(has_id=[point_id]), equals("birth", birth)]
+        about_it: list[models.Condition] = [equals("kind", FEEDBACK), equals("memory_id", point_id)]
+        operations: list[models.UpdateOperation] = [
+            models.DeleteOperation(delete=models.FilterSelector(filter=models.Filter(must=this_one))),
+            models.DeleteOperation(delete=models.FilterSelector(filter=models.Filter(must=about_it))),
+        ]
+        if tagged:
+            operations.append(_new_tag_list(namespace))
+        await self.send(operations)
+
+    async def look_at(self, namespace: str, content_hash: str) -> Stored | None:
+        """A memory as it is now."""
+        records = await retrieved(self._connection, namespace, [content_hash], True, vectors=True)
+        return Stored.of(records[0]) if records else None
+
+    async def touch(self) -> None:
+        """A true write, of a point that stands for nothing."""
+        point = models.PointStruct(id=other_id(PROBE), vector={}, payload={"kind": PROBE, "scope": ""})
+        await self.send([models.UpsertOperation(upsert=models.PointsList(points=[point]))])
+
+    async def _existing(self, items: Sequence[EmbeddedMemory]) -> dict[str, Stored]:
+        by_namespace: dict[str, list[str]] = {}
+        for item in items:
+            by_namespace.setdefault(item.memory.namespace, []).append(item.memory.content_hash)
+        found = await asyncio.gather(
+            *(
+                retrieved(self._connection, namespace, hashes, True, vectors=True)
+                for namespace, hashes in by_namespace.items()
+            )
+        )
+        return {str(record.id): Stored.of(record) for records in found for record in records}
+
+    async def write(self, changes: Sequence[Change], birth: str) -> set[str]:
+        """Write what still is as it was seen; returns the ids of those that were not."""
+        revision = uuid4().hex
+        new = [change for change in changes if change.seen is None]
+        known = [change for change in changes if change.seen is not None]
+        operations: list[models.UpdateOperation] = []
+        if new:
+            operations.append(_upsert(await self._points(new, revision, birth), models.UpdateMode.INSERT_ONLY))
+        if known:
+            points = await self._points(known, revision, birth)
+            operations.append(_upsert(points, models.UpdateMode.UPDATE_ONLY, _as_seen(known)))
+        # After the memories, so that who sees the new version sees the new tags.
+        namespaces = {change.memory.namespace for change in changes if change.changes_tags}
+        operations += [_new_tag_list(namespace) for namespace in sorted(namespaces)]
+        await self.send(operations)
+        return await self._not_taken(changes, revision)
+
+    async def _not_taken(self, changes: Sequence[Change], revision: str) -> set[str]:
+        ids = [change.point_id for change in changes]
+        records = await self._connection.call(
+            lambda client: client.retrieve(
+                self._connection.collection,
+                ids,
+                with_payload=["revisions"],
+                consistency=self._connection.read_consistency,
+            )
+        )
+        taken = {str(record.id) for record in records if revision in payload_of(record)["revisions"]}
+        return set(ids) - taken
+
+    async def _points(self, changes: Sequence[Change], revision: str, birth: str) -> list[models.PointStruct]:
+        """Made beside the event loop: a long text takes a tenth of a second to be cut into words."""
+        return await asyncio.to_thread(lambda: [self._point(change, revision, birth) for change in changes])
+
+    def _point(self, change: Change, revision: str, birth: str) -> models.PointStruct:
+        memory, seen = change.memory, change.seen
+        text = self._analyze(memory.content, memory.tags)
+        revisions = [revision, *(seen.revisions if seen else ())][:KEPT_REVISIONS]
+        return memory_point(memory, change.vectors, text, revisions, seen.birth if seen else birth, change.requests)
+
+    async def send(self, operations: Sequence[models.UpdateOperation]) -> None:
+        results = await self._connection.call(
+            lambda client: client.batch_update_points(
+                self._connection.collection, operations, wait=True, ordering=self._connection.write_ordering
+            )
+        )
+        if any(result.status != models.UpdateStatus.COMPLETED for result in results):
+            raise BackendUnavailable("Qdrant took a change but has not carried it out yet; try again.")
+
+
+async def rounds() -> AsyncGenerator[int, None]:
+    """Attempts at a write that others may be faster with, a moment apart."""
+    for number in range(MAX_ROUNDS):
+        if number:
+            await asyncio.sleep(random.uniform(0, MAX_PAUSE_SECONDS))
+        yield number
+    raise StorageUnavailable("Too many writers change the same memory; try again.")
+
+
+def _plan(
+    items: Mapping[int, EmbeddedMemory], existing: Mapping[str, Stored], birth: str
+) -> tuple[Planned, list[Change]]:
+    """What becomes of each item, by point, and what has to be written for it. Bad input raises before anything is."""
+    planned: Planned = {}
+    changes: dict[str, Change] = {}
+    for number, item in items.items():
+        point_id = memory_id(item.memory.namespace, item.memory.content_hash)
+        seen = existing.get(point_id)
+        before = changes.get(point_id) or seen
+        current = before.memory if before else None
+        if current is None:
+            memory = replace(item.memory, tags=unite_tags(item.memory.tags))
+        else:
+            memory = unite(current, item.memory)
+        # Ours was inserted in an earlier round, and more was added since than is kept of its revisions.
+        created = current is None or (point_id not in planned and seen is not None and seen.birth == birth)
+        planned.setdefault(point_id, {})[number] = StoreOutcome(memory, created)
+        if memory is not current:
+            vectors = before.vectors if before else item.vectors
+            changes[point_id] = Change(seen, memory, vectors, seen.requests if seen else ())
+    return planned, list(changes.values())
+
+
+def _settle(
+    outcomes: dict[int, StoreOutcome], planned: Mapping[str, Mapping[int, StoreOutcome]], ids: set[str]
+) -> None:
+    for point_id in ids:
+        outcomes.update(planned[point_id])
+
+
+def _chunks(changes: Sequence[Change]) -> Iterator[list[Change]]:
+    chunk: list[Change] = []
+    size = 0
+    for change in changes:
+        if chunk and (len(chunk) >= CHUNK_MEMORIES or size + change.rough_bytes > CHUNK_BYTES):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(change)
+        size += change.rough_bytes
+    if chunk:
+        yield chunk
+
+
+def _as_seen(changes: Sequence[Change]) -> models.Filter:
+    """Matches each point only in the revision that was read, which no later one has as its newest."""
+    return models.Filter(
+        should=[
+            models.Filter(
+                must=[models.HasIdCondition(has_id=[change.point_id]), equals("revision", change.seen.revisions[0])]
+            )
+            for change in changes
+            if change.seen is not None
+        ]
+    )
+
+
+def _upsert(
+    points: list[models.PointStruct], mode: models.UpdateMode, condition: models.Filter | None = None
+) -> models.UpsertOperation:
+    return models.UpsertOperation(upsert=models.PointsList(points=points, update_mode=mode, update_filter=condition))
+
+
+def _new_tag_list(namespace: str) -> models.UpsertOperation:
+    """Tells every process that the tags of a namespace may have changed: a number that is never used twice."""
+    payload = {"kind": TAG_LIST, "scope": namespace, "version": secrets.randbits(53)}
+    point = models.PointStruct(id=other_id(TAG_LIST, namespace), vector={}, payload=payload)
+    return models.UpsertOperation(upsert=models.PointsList(points=[point]))

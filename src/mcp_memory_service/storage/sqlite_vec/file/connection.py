@@ -1,0 +1,182 @@
+"""Connections to the file, each with its settings read back, and its errors as errors of ours."""
+
+import errno
+import json
+import os
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import apsw
+import sqlite_vec
+
+from ....errors import EngineTooOld, StorageFull, StorageReadOnly, StorageUnavailable, StoreCorrupt, StoreRefused
+
+# Below: the WAL-reset corruption bug (fixed after 3.51.2) and FTS5 flaws, the last fixed in 3.54.0.
+MIN_SQLITE_VERSION = (3, 54, 0)
+BUSY_TIMEOUT_MILLISECONDS = 15_000
+SECONDS_BETWEEN_TRIES = 0.01
+PAGE_BYTES = 8_192
+"""Five vectors of 384 floats to a page."""
+READER_CACHE_KIB = 512
+"""The system has the pages of the file in memory as well: with four times as much, no read is faster."""
+
+# Set one by one and read back: apsw runs a multi-statement string lazily, and a pragma can be refused silently.
+_PRAGMAS: tuple[tuple[str, int | str, int | str], ...] = (
+    ("journal_mode", "wal", "wal"),
+    ("synchronous", "full", 2),
+    ("foreign_keys", "on", 1),
+    ("secure_delete", "on", 1),
+    ("temp_store", "memory", 2),  # no memory text in temporary files
+)
+
+
+def require_safe_sqlite() -> None:
+    found = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
+    if found < MIN_SQLITE_VERSION:
+        wanted = ".".join(map(str, MIN_SQLITE_VERSION))
+        raise EngineTooOld(
+            f"SQLite {apsw.sqlite_lib_version()} can corrupt a store; {wanted} or newer is needed: upgrade apsw."
+        )
+
+
+def create_private_file(path: Path) -> None:
+    """Make the file before SQLite does, so that it is never readable by others; -wal and -shm inherit its mode."""
+    with translated_errors():
+        _require_no_lost_log(path)
+        new_folders = [folder for folder in path.parents if not folder.exists()]
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            for changed in (path, *new_folders):
+                sync_folder(changed.parent)
+
+
+def _require_no_lost_log(path: Path) -> None:
+    """SQLite would throw away the log of a database that was moved away without it, with all that was not yet moved
+    over from it."""
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size > 0 and not (path.exists() and path.stat().st_size > 0):
+        raise StoreRefused(
+            f"{log} belongs to a database that is gone and may hold memories: put the database back beside it under its"
+            f" old name ({path.name}), or move the log away."
+        )
+
+
+def real_path(path: Path) -> Path:
+    """Where a file is, whatever links lead to it."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError) as error:  # links in a circle
+        raise StorageUnavailable(f"{path} cannot be found: {error}") from error
+
+
+def give_to_owner_of(file: Path, new: Path | int) -> None:
+    """What root makes beside somebody's store belongs to who owns the store, or they could not use it."""
+    if hasattr(os, "geteuid") and os.geteuid() == 0 and file.exists():
+        status = file.stat()
+        os.chown(new, status.st_uid, status.st_gid)
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on disk: a file that is safe under a name that is lost is lost."""
+    if os.name == "nt":  # folders cannot be opened there
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def make_private(path: Path) -> None:
+    """Close a store to others that was open to them; only for a file that is known to be ours."""
+    with translated_errors():
+        for file in (path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))):
+            if file.exists() and file.stat().st_mode & 0o077 and _may_change(file):
+                file.chmod(0o600)
+
+
+def _may_change(file: Path) -> bool:
+    return not hasattr(os, "geteuid") or os.geteuid() in {0, file.stat().st_uid}
+
+
+def connect(path: Path, *, read_only: bool) -> apsw.Connection:
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    # Before journal_mode, which needs a lock that other processes may hold.
+    connection.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
+    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}").fetchall()  # new files only
+    for name, value, expected in _PRAGMAS:
+        _set(connection, name, value)
+        actual = connection.execute(f"PRAGMA {name}").get
+        if actual != expected:
+            raise StorageUnavailable(f"SQLite refused {name}={value} for {path} (it stays {actual}).")
+    connection.enable_load_extension(True)
+    connection.load_extension(sqlite_vec.loadable_path())
+    connection.enable_load_extension(False)
+    if read_only:
+        connection.execute("PRAGMA query_only = on").fetchall()
+        connection.execute(f"PRAGMA cache_size = -{READER_CACHE_KIB}").fetchall()
+    return connection
+
+
+def _set(connection: apsw.Connection, name: str, value: int | str) -> None:
+    """SQLite does not wait when two make the same new file a WAL one: whoever comes second is refused at once."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_MILLISECONDS / 1000
+    while True:
+        try:
+            connection.execute(f"PRAGMA {name} = {value}").fetchall()
+        except apsw.BusyError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(SECONDS_BETWEEN_TRIES)
+        else:
+            return
+
+
+@contextmanager
+def translated_errors() -> Generator[None, None, None]:
+    """Turn what the driver and the file system raise into errors of ours; a bug in our SQL stays as it is."""
+    try:
+        yield
+    except (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise StoreCorrupt(
+            f"The database file is damaged, its disk fails, or it is no database; see mcp-memory doctor: {error}"
+        ) from error
+    except apsw.ReadOnlyError as error:
+        raise StorageReadOnly(
+            f"The store cannot be written, nor its folder, which SQLite needs also to read: {error}"
+        ) from error
+    except (apsw.BusyError, apsw.LockedError, apsw.ProtocolError) as error:
+        raise StorageUnavailable("The store is locked by another process; try again.") from error
+    except (apsw.FullError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError, apsw.NoMemError, OSError) as error:
+        if _disk_is_full(error):
+            raise StorageFull("The disk is full.") from error
+        what = f"{error.filename} cannot" if isinstance(error, OSError) and error.filename else "The store cannot"
+        raise StorageUnavailable(f"{what} be read or written: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+
+
+def _disk_is_full(error: Exception) -> bool:
+    if isinstance(error, apsw.Error):
+        # The memory that processes share is a file as well, and cannot grow on a full disk.
+        extended: int = getattr(error, "extendedresult", 0)
+        return isinstance(error, apsw.FullError) or extended == apsw.SQLITE_IOERR_SHMSIZE
+    return isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
+
+
+@contextmanager
+def immediate_transaction(connection: apsw.Connection) -> Generator[None, None, None]:
+    """All or nothing, with the write lock taken at once: a lock asked for half-way would fail under load."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

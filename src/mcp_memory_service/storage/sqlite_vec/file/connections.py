@@ -1,0 +1,190 @@
+"""One writer and a few readers, each a connection with a thread, and what keeps them in order."""
+
+import asyncio
+import os
+import shutil
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Literal, TypeVar
+
+import apsw
+
+from ....errors import StorageFull, StorageReadOnly, StorageUnavailable
+from . import connection as connections
+from .connection import connect, translated_errors
+from .writer_queue import WriterQueue
+
+T = TypeVar("T")
+
+READER_THREADS = 4
+DISK_ERRORS = (apsw.IOError, apsw.FullError, apsw.CorruptError, apsw.CantOpenError, apsw.NoMemError)
+MIN_FREE_BYTES = 1_000_000
+"""With less the next write may not fit, and a file system has none to give long before it says zero."""
+
+
+class Handle:
+    """A connection that is opened anew after a failure of the disk."""
+
+    def __init__(self, path: Path, *, read_only: bool) -> None:
+        self._path = path
+        self._read_only = read_only
+        self._connection: apsw.Connection | None = connect(path, read_only=read_only)
+
+    @contextmanager
+    def borrow(self) -> Generator[apsw.Connection, None, None]:
+        connection = self.connection
+        try:
+            yield connection
+        except DISK_ERRORS:
+            # FTS5 of SQLite 3.54.1 keeps what it was about to write when a read fails under it, and damages its index
+            # with the next commit. A new connection knows nothing of that.
+            self._connection = None
+            connection.close(True)
+            raise
+
+    @contextmanager
+    def transaction(
+        self, begin: Literal["BEGIN", "BEGIN IMMEDIATE"], end: Literal["COMMIT", "ROLLBACK"]
+    ) -> Generator[apsw.Connection, None, None]:
+        with self.borrow() as connection:
+            try:
+                connection.execute(begin)
+                yield connection
+                connection.execute(end)
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @property
+    def connection(self) -> apsw.Connection:
+        if self._connection is None:
+            self._connection = connect(self._path, read_only=self._read_only)
+        return self._connection
+
+    @property
+    def writable(self) -> bool:
+        return not self.connection.readonly("main")
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+
+class ConnectionPool:
+    """Writes queue in order, in this process and among all; readers never wait for them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._identity = _identity(path)
+        self._writer_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="memory-writer")
+        self._reader_threads = ThreadPoolExecutor(max_workers=READER_THREADS, thread_name_prefix="memory-reader")
+        self._writer = Handle(path, read_only=False)
+        self._idle_readers: SimpleQueue[Handle] = SimpleQueue()
+        for _ in range(READER_THREADS):
+            self._idle_readers.put(Handle(path, read_only=True))
+        self._turns = writer_queue(path)
+        self.require_same_file()  # nobody replaced it while we opened it
+        self._last_write_failed = False
+        self._closed = False
+
+    async def write(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run `work` in a transaction of its own; when this returns, its changes are on disk."""
+        asked = time.monotonic()
+        return await self._run(self._writer_thread, lambda: self._transact(work, "COMMIT", asked))
+
+    async def try_write(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run `work` and take it back, to see whether a write would succeed. After one that failed for the disk only
+        a true one can tell: then the changes stay."""
+        asked = time.monotonic()
+        return await self._run(self._writer_thread, lambda: self._tried(work, asked))
+
+    async def outside_transaction(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run `work` as a writer in its turn, with no transaction around it."""
+        asked = time.monotonic()
+
+        def in_turn() -> T:
+            with translated_errors(), self._turn(asked), self._writer.borrow() as connection:
+                return work(connection)
+
+        return await self._run(self._writer_thread, in_turn)
+
+    async def read(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run `work` on one snapshot of the store."""
+
+        def snapshot() -> T:
+            self.require_same_file()
+            reader = self._idle_readers.get()
+            try:
+                with translated_errors(), reader.transaction("BEGIN", "ROLLBACK") as connection:
+                    return work(connection)
+            finally:
+                self._idle_readers.put(reader)
+
+        return await self._run(self._reader_threads, snapshot)
+
+    def require_same_file(self) -> None:
+        """A file that was deleted or replaced would take writes and lose them at the next start, and answer with what
+        it had."""
+        if _identity(self.path) != self._identity:
+            raise StorageUnavailable(f"{self.path} was moved, deleted or replaced; restart the service.")
+
+    def _transact(self, work: Callable[[apsw.Connection], T], end: Literal["COMMIT", "ROLLBACK"], asked: float) -> T:
+        try:
+            with translated_errors(), self._turn(asked), self._writer.transaction("BEGIN IMMEDIATE", end) as connection:
+                done = work(connection)
+        except (StorageFull, StorageUnavailable):
+            self._last_write_failed = True
+            raise
+        self._last_write_failed = False
+        return done
+
+    def _tried(self, work: Callable[[apsw.Connection], T], asked: float) -> T:
+        with translated_errors():
+            if shutil.disk_usage(self.path.parent).free < MIN_FREE_BYTES:
+                raise StorageFull("The disk is full.")
+        return self._transact(work, "COMMIT" if self._last_write_failed else "ROLLBACK", asked)
+
+    @contextmanager
+    def _turn(self, asked: float) -> Generator[None, None, None]:
+        """`asked` is when the write was asked for: it may have waited for others of this process."""
+        if not self._writer.writable:
+            raise StorageReadOnly(f"{self.path} can be read but not written.")
+        with self._turns.turn(time.monotonic() - asked):
+            self.require_same_file()  # in our turn: nobody replaces the file now
+            yield
+
+    async def _run(self, threads: ThreadPoolExecutor, job: Callable[[], T]) -> T:
+        if self._closed:
+            raise StorageUnavailable("The store is closed.")
+        return await asyncio.get_running_loop().run_in_executor(threads, job)
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        await asyncio.to_thread(self._finish)
+
+    def _finish(self) -> None:
+        self._writer_thread.shutdown(wait=True)
+        self._reader_threads.shutdown(wait=True)
+        with translated_errors():
+            for _ in range(READER_THREADS):
+                self._idle_readers.get().close()
+            self._writer.close()
+
+
+def writer_queue(path: Path) -> WriterQueue:
+    """By whatever name the file is opened, its writers meet in one queue."""
+    return WriterQueue(connections.real_path(path), connections.BUSY_TIMEOUT_MILLISECONDS / 1000)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)  # noqa: PTH116 - asked for every read, and Path takes three times as long
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -1,0 +1,10 @@
+"""What makes searches of a large store fast: an index derived from the rows, mapped from a file beside them.
+
+format/ is what it is made of; build/ makes it from the rows; live/ keeps it in step with them; query/ answers from it.
+"""
+
+from .format.segment_file import index_file
+from .live.lifecycle import IndexOptions, LiveIndex, SearchIndex
+from .query.reader import IndexReader
+
+__all__ = ["IndexOptions", "IndexReader", "LiveIndex", "SearchIndex", "index_file"]

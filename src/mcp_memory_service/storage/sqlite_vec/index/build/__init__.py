@@ -1,0 +1,1 @@
+"""Makes an index from the rows, in a process of its own."""

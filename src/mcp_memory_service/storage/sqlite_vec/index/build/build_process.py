@@ -1,0 +1,79 @@
+"""Builds the index of a store in a process of its own, so that searches go on undisturbed meanwhile.
+
+    python -m mcp_memory_service.storage.sqlite_vec.index.build.build_process STORE SEQUENCE
+
+SEQUENCE is the change that the index has to have at the least. Of several at once, one builds; the others wait for it
+and mostly find nothing left to do.
+"""
+
+import os
+import sys
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import apsw
+
+from .....errors import StorageUnavailable
+from ...file.connection import connect, give_to_owner_of
+from ...upkeep.erasure import purges
+from ..format.segment_file import Unusable, index_file, read_segment_file
+from ..live.segments import is_worth_rebuilding
+from ..source import follows
+from .build import build
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Chunks: two may build at once, and the last one stays
+    fcntl = None
+
+BEHIND_SEARCHES = 10
+"""How nice the process is: searches come first."""
+ATTEMPTS = 3
+
+
+def main(store: Path, least_sequence: int) -> None:
+    if hasattr(os, "nice"):
+        os.nice(BEHIND_SEARCHES)
+    target = index_file(store)
+    with _one_at_a_time(store), closing(connect(store, read_only=True)) as connection:
+        if _is_there(connection, target, least_sequence):
+            return
+        for _ in range(ATTEMPTS):
+            before = purges(connection)
+            build(connection, target)
+            if purges(connection) == before:
+                return
+            # What was purged meanwhile may be in it.
+            target.unlink(missing_ok=True)
+    raise StorageUnavailable("Memories are purged faster than the index is built.")
+
+
+def _is_there(connection: apsw.Connection, target: Path, least_sequence: int) -> bool:
+    try:
+        snapshot = read_segment_file(target)
+    except Unusable:
+        return False
+    position, columns = snapshot.header.position, snapshot.columns
+    # What changed while it was built is gone from it and comes to it again.
+    outside = 2 * columns["changed_since"].size
+    if is_worth_rebuilding(outside, columns["memory_ids"].size):
+        return False
+    return position.sequence >= least_sequence and follows(connection, position)
+
+
+@contextmanager
+def _one_at_a_time(store: Path) -> Generator[None, None, None]:
+    lock = store.with_name(f"{store.name}-index-lock")
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        give_to_owner_of(store, handle)
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

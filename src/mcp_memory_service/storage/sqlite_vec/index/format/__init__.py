@@ -1,0 +1,1 @@
+"""What an index is made of: its file, columns, postings and quantized vectors."""

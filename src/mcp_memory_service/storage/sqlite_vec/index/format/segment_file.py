@@ -1,0 +1,168 @@
+"""An index as a file: columns one after the other, each with a checksum, mapped into memory when they are used.
+
+Mapped columns are shared by all processes on the same store, and the system may take their pages back when memory is
+short. A file is never changed, only replaced: who has mapped the old one keeps it until letting go of it.
+"""
+
+import json
+import math
+import mmap
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...file.connection import real_path
+from ...upkeep.backups import new_private_file
+
+FORMAT = 3
+"""Another one is built anew, not read."""
+MAGIC = b"MMSINDEX"
+ALIGNMENT = 64
+CHUNK_BYTES = 1 << 20
+POPULATE_READ = 22
+"""Of madvise(2), which Python has no name for: all pages are mapped at once, not one by one by the first searches."""
+
+Column = NDArray[Any]
+
+
+class Unusable(Exception):
+    """The file is not a whole index of ours; a new one is to be built."""
+
+
+class Position(NamedTuple):
+    """A place in the log of changes. The mark is a random number: it tells this log from another one that also has a
+    change of that number, as after a backup was put back."""
+
+    sequence: int
+    mark: int
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    position: Position
+    """All changes up to this one are in it, but for those of memories that its column `changed_since` names."""
+    model_id: str
+    salt: str
+    """Of the digests of terms."""
+    tokens: int
+    """In all documents together."""
+    namespaces: tuple[str, ...]
+    memory_types: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFile:
+    header: Header
+    columns: Mapping[str, Column]
+
+
+def index_file(store: Path) -> Path:
+    """Beside the database itself, whatever links lead to it."""
+    file = real_path(store)
+    return file.with_name(f"{file.name}-index")
+
+
+def write_segment_file(target: Path, header: Header, columns: Mapping[str, Column]) -> None:
+    """In the place of an older one, all at once. Not synced: after a power cut the checksums tell."""
+    with new_private_file(target) as segment:
+        with segment.open("r+b") as file:
+            _write(file, header, columns)
+        segment.replace(target)
+
+
+def _write(file: BinaryIO, header: Header, columns: Mapping[str, Column]) -> None:
+    listed: list[dict[str, object]] = []
+    # The list of columns comes last, when the checksums are known; the head says where.
+    head_bytes = len(MAGIC) + 16
+    file.write(bytes(head_bytes))
+    for name, column in columns.items():
+        file.write(bytes(-file.tell() % ALIGNMENT))
+        start = file.tell()
+        crc = 0
+        for chunk in _chunks(np.ascontiguousarray(column)):
+            crc = zlib.crc32(chunk, crc)
+            file.write(chunk)
+        listed.append({"name": name, "start": start, "type": column.dtype.str, "shape": column.shape, "crc": crc})
+    segments = json.dumps({"format": FORMAT, "header": asdict(header), "columns": listed}).encode()
+    start = file.tell()
+    file.write(segments)
+    file.seek(0)
+    file.write(MAGIC + start.to_bytes(8, "little") + zlib.crc32(segments).to_bytes(8, "little"))
+
+
+def _chunks(column: Column) -> Iterator[memoryview]:
+    data = memoryview(column.reshape(-1).view(np.uint8))
+    return (data[start : start + CHUNK_BYTES] for start in range(0, len(data), CHUNK_BYTES))
+
+
+def read_segment_file(path: Path) -> SegmentFile:
+    """Checked and mapped; Unusable if it is not there, damaged, or of another version."""
+    try:
+        with path.open("rb") as file:
+            segments = _contents(file)
+            _require_intact(file, segments["columns"])
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError as error:
+        raise Unusable("there is none") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Unusable(str(error)) from error
+    with suppress(OSError, AttributeError):  # from Linux 5.14 on; elsewhere the first searches are slower
+        mapped.madvise(POPULATE_READ)
+    columns = {str(each["name"]): _column(mapped, each) for each in segments["columns"]}
+    return SegmentFile(_header(segments["header"]), columns)
+
+
+def _contents(file: BinaryIO) -> dict[str, Any]:
+    head = file.read(len(MAGIC) + 16)
+    if head[: len(MAGIC)] != MAGIC:
+        raise ValueError("it has another beginning")
+    file.seek(int.from_bytes(head[len(MAGIC) : len(MAGIC) + 8], "little"))
+    text = file.read()
+    if zlib.crc32(text) != int.from_bytes(head[len(MAGIC) + 8 :], "little"):
+        raise ValueError("its list of segments is damaged")
+    segments = cast("dict[str, Any]", json.loads(text))
+    if segments["format"] != FORMAT:
+        raise ValueError(f"it has the format {segments['format']}, not {FORMAT}")
+    return segments
+
+
+def _require_intact(file: BinaryIO, columns: list[dict[str, Any]]) -> None:
+    """Read through the file, not through a map of it: pages of a map would count as memory of this process."""
+    with suppress(AttributeError):  # not on every system
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
+    for column in columns:
+        file.seek(column["start"])
+        left, crc = _bytes_of(column), 0
+        while left:
+            chunk = file.read(min(left, CHUNK_BYTES))
+            if not chunk:
+                raise ValueError("it is cut off")
+            left -= len(chunk)
+            crc = zlib.crc32(chunk, crc)
+        if crc != column["crc"]:
+            raise ValueError(f"its column {column['name']} is damaged")
+
+
+def _bytes_of(column: dict[str, Any]) -> int:
+    return math.prod(cast("list[int]", column["shape"])) * np.dtype(column["type"]).itemsize
+
+
+def _column(mapped: mmap.mmap, column: dict[str, Any]) -> Column:
+    shape = cast("list[int]", column["shape"])
+    flat = np.frombuffer(mapped, np.dtype(column["type"]), count=math.prod(shape), offset=int(column["start"]))
+    return flat.reshape(shape)
+
+
+def _header(fields: dict[str, Any]) -> Header:
+    known = dict(fields)
+    known["position"] = Position(*fields["position"])
+    for names in ("namespaces", "memory_types"):
+        known[names] = tuple(fields[names])
+    return Header(**known)

@@ -1,0 +1,1 @@
+"""Keeps an index in step with the rows while the store is open."""

@@ -1,0 +1,239 @@
+"""Keeps the index of a store ready in the background: loads it, has it built, and has it built anew when it is due."""
+
+import asyncio
+import logging
+import os
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import apsw
+
+from .....errors import MemoryServiceError, StorageUnavailable
+from .....malloc import keep_memory_of_arrays, return_unused_memory
+from ...file.connections import ConnectionPool
+from ..format.segment_file import Position, Unusable, index_file, read_segment_file
+from ..query.reader import IndexReader
+from ..source import follows, newest_position
+from .catch_up import CurrentIndex
+from .segments import Segments
+
+BUILDER = "mcp_memory_service.storage.sqlite_vec.index.build.build_process"
+
+FIRST_PAUSE_SECONDS = 60.0
+MAX_PAUSE_SECONDS = 3_600.0
+"""After a failure, twice as long each time: a full disk may stay full."""
+CHECKED_EVERY_SECONDS = 5.0
+READY_POLL_SECONDS = 0.01
+
+BUILDING = "index_building"
+UNAVAILABLE = "index_unavailable"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    min_memories: int = 2_000
+    """Stores with fewer are searched as they are; at 1,000 memories that takes 7 ms (docs/benchmarks.md)."""
+    quiet_seconds: float = 30.0
+    """After so long without a write, the file of the index is made anew if a segment of the memories is not in it."""
+
+
+class SearchIndex(Protocol):
+    """What a store asks of its index."""
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """Why searches are slow, if they are."""
+        ...
+
+    @property
+    def searches_are_brief(self) -> bool:
+        """Whether one thread can do all of a search in a few milliseconds: from the index, or from few rows."""
+        ...
+
+    def reader_for(self, connection: apsw.Connection) -> IndexReader | None: ...
+
+    async def wait_ready(self) -> None:
+        """Return when nothing is left to load, build or take in."""
+        ...
+
+    def build_again(self) -> None:
+        """What its file held must be forgotten; from any thread."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class LiveIndex:
+    """Made in the event loop that will close it."""
+
+    def __init__(self, path: Path, model_id: str, threads: ConnectionPool, options: IndexOptions) -> None:
+        self._path = path
+        self._model_id = model_id
+        self._threads = threads
+        self._options = options
+        self._current = CurrentIndex(self._needs_care)
+        self._loop = asyncio.get_running_loop()
+        self._due = asyncio.Event()
+        self._due.set()
+        self._must_build = False
+        self._store_is_small = False
+        self._last_position: Position | None = None
+        self._unchanged_since = 0.0
+        self._no_renewal_before = 0.0
+        self._renewal_pause = FIRST_PAUSE_SECONDS
+        self.degraded: tuple[str, ...] = ()
+        keep_memory_of_arrays()
+        self._task = asyncio.create_task(self._keep_ready())
+
+    async def close(self) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    @property
+    def searches_are_brief(self) -> bool:
+        return self._current.is_usable or self._store_is_small
+
+    async def wait_ready(self) -> None:
+        while self.degraded or not self.searches_are_brief:  # noqa: ASYNC110
+            await asyncio.sleep(READY_POLL_SECONDS)
+
+    def reader_for(self, connection: apsw.Connection) -> IndexReader | None:
+        return self._current.reader_for(connection)
+
+    def build_again(self) -> None:
+        self._must_build = True
+        self._wake()
+
+    def _needs_care(self, rows_are_searched: bool) -> None:
+        if rows_are_searched:
+            self.degraded = (BUILDING,)
+        self._wake()
+
+    def _wake(self) -> None:
+        with suppress(RuntimeError):  # the loop is closed, and so is the store
+            self._loop.call_soon_threadsafe(self._due.set)
+
+    async def _keep_ready(self) -> None:
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            with suppress(TimeoutError):  # others may have made a small store a large one
+                await asyncio.wait_for(self._due.wait(), CHECKED_EVERY_SECONDS)
+            self._due.clear()
+            await asyncio.to_thread(return_unused_memory)
+            try:
+                await self._make_ready()
+                pause = FIRST_PAUSE_SECONDS
+            except Exception as error:  # whatever it is, searches go on without it, and say so
+                logger.warning("The search index is not ready: %s", error, exc_info=not _is_expected(error))
+                self.degraded = () if self._current.is_usable else (UNAVAILABLE,)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, MAX_PAUSE_SECONDS)
+                self._due.set()
+
+    async def _make_ready(self) -> None:
+        current = self._current
+        if not await self._threads.read(current.still_follows):
+            current.forget()
+        if current.segments is not None:
+            await self._take_in(current.segments)
+        if current.segments is None:
+            self._store_is_small = await self._threads.read(self._is_small)
+            if self._store_is_small:
+                self.degraded = ()
+                return
+            self.degraded = (BUILDING,)
+            await self._take_in(await self._loaded() or await self._built())
+        if current.segments is not None and self._is_renewal_due(current.segments):
+            await self._renew()
+
+    def _is_renewal_due(self, segments: Segments) -> bool:
+        """When it must be, when much is outside of the file, or when nobody has written for a while."""
+        now = self._loop.time()
+        if segments.position != self._last_position:
+            self._last_position, self._unchanged_since = segments.position, now
+        is_quiet = now - self._unchanged_since >= self._options.quiet_seconds
+        is_due = self._must_build or segments.needs_rebuild or (is_quiet and segments.is_worth_rebuilding)
+        return is_due and now >= self._no_renewal_before
+
+    async def _renew(self) -> None:
+        """Have a new file built, or none if the store has become small. Without one, what there is stays in use."""
+        if await self._threads.read(self._is_small):
+            self._current.forget()
+            self._store_is_small, self._must_build = True, False
+            return
+        must_build = self._must_build
+        try:
+            await self._take_in(await self._built())
+        except Exception as error:  # whatever it is, this index is still right
+            logger.warning("The search index is not built anew: %s", error, exc_info=not _is_expected(error))
+            self._must_build |= must_build
+            self._no_renewal_before = self._loop.time() + self._renewal_pause
+            self._renewal_pause = min(2 * self._renewal_pause, MAX_PAUSE_SECONDS)
+        else:
+            self._renewal_pause = FIRST_PAUSE_SECONDS
+
+    async def _take_in(self, segments: Segments) -> None:
+        while await self._threads.read(lambda connection: self._current.take_in_some(connection, segments)):
+            pass
+        self.degraded = ()
+
+    def _is_small(self, connection: apsw.Connection) -> bool:
+        counted = "SELECT count(*) FROM (SELECT 1 FROM memories LIMIT ?)"
+        return int(connection.execute(counted, (self._options.min_memories,)).get) < self._options.min_memories
+
+    async def _loaded(self) -> Segments | None:
+        """From the file, if it is whole and of this store; what has changed since is taken in later."""
+        try:
+            snapshot = await asyncio.to_thread(read_segment_file, index_file(self._path))
+        except Unusable as error:
+            logger.info("There is no search index to load: %s", error)
+            return None
+        header = snapshot.header
+        if header.model_id != self._model_id:
+            return None
+        if not await self._threads.read(lambda connection: follows(connection, header.position)):
+            return None
+        return await asyncio.to_thread(Segments, snapshot)
+
+    async def _built(self) -> Segments:
+        self._must_build = False
+        await self._run_builder(await self._threads.read(newest_position))
+        segments = await self._loaded()
+        if segments is None:
+            raise StorageUnavailable(f"The search index of {self._path} is not usable after it was built.")
+        return segments
+
+    async def _run_builder(self, least: Position) -> None:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",  # no code from the folder we happen to be started in
+            "-m",
+            BUILDER,
+            str(self._path),
+            str(least.sequence),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            # Threads of its own would take the cores from searches.
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+        )
+        try:
+            _, errors = await process.communicate()
+        except asyncio.CancelledError:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+            raise
+        if process.returncode:
+            last = errors.decode(errors="replace").strip().rpartition("\n")[2] or f"it ended with {process.returncode}"
+            raise StorageUnavailable(f"The search index of {self._path} cannot be built: {last}")
+
+
+def _is_expected(error: Exception) -> bool:
+    return isinstance(error, MemoryServiceError | OSError)

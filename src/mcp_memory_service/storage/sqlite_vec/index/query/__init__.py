@@ -1,0 +1,1 @@
+"""Searches, answered from the segments of an index."""

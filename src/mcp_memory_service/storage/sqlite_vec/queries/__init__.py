@@ -1,0 +1,1 @@
+"""The SQL: each function takes a connection and runs inside one transaction."""

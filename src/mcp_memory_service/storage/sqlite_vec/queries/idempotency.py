@@ -1,0 +1,57 @@
+"""Requests with a key: carried out and noted in one transaction, so that the same one is not carried out again."""
+
+import apsw
+
+from ....errors import IdempotencyKeyReused
+from ....models import IdempotencyKey, Memory, MemoryPatch
+from ...ports import KEYS_KEPT_MICROSECONDS, TextAnalyzer
+from ..rows import find_memory
+from .writes import delete_memory, patch_memory
+
+
+def patch_once(
+    connection: apsw.Connection,
+    namespace: str,
+    content_hash: str,
+    patch: MemoryPatch,
+    now: int,
+    analyze: TextAnalyzer,
+    key: IdempotencyKey,
+) -> Memory | None:
+    if _first_outcome(connection, namespace, key) is not None:
+        found = find_memory(connection, namespace, content_hash)
+        return found[1] if found else None
+    patched = patch_memory(connection, namespace, content_hash, patch, now, analyze)
+    if patched is not None:
+        _note(connection, namespace, key, found_memory=True)
+    return patched
+
+
+def delete_once(connection: apsw.Connection, namespace: str, content_hash: str, key: IdempotencyKey) -> bool:
+    outcome = _first_outcome(connection, namespace, key)
+    if outcome is None:
+        outcome = delete_memory(connection, namespace, content_hash)
+        _note(connection, namespace, key, found_memory=outcome)
+    return outcome
+
+
+def _first_outcome(connection: apsw.Connection, namespace: str, key: IdempotencyKey) -> bool | None:
+    """Whether the first request with this key found its memory; None if this is the first."""
+    forgotten = key.received_at - KEYS_KEPT_MICROSECONDS
+    connection.execute("DELETE FROM requests WHERE received_at <= ?", (forgotten,))
+    row = connection.execute(
+        "SELECT fingerprint, found_memory FROM requests WHERE namespace = ? AND key = ?", (namespace, key.key)
+    ).fetchone()
+    if row is None:
+        return None
+    fingerprint, found_memory = row
+    if fingerprint != key.fingerprint:
+        raise IdempotencyKeyReused
+    return bool(found_memory)
+
+
+def _note(connection: apsw.Connection, namespace: str, key: IdempotencyKey, *, found_memory: bool) -> None:
+    connection.execute(
+        "INSERT INTO requests (namespace, key, fingerprint, received_at, found_memory) VALUES (?, ?, ?, ?, ?)",
+        (namespace, key.key, key.fingerprint, key.received_at, int(found_memory)),
+    )

@@ -1,0 +1,285 @@
+"""The queries; each takes a connection and runs inside one snapshot."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import apsw
+import numpy as np
+
+from ....models import (
+    Candidate,
+    EmbeddedMemory,
+    Memory,
+    MemoryFilter,
+    MemoryPage,
+    MemoryScan,
+    QueryTerms,
+    StoreStats,
+    TagCount,
+    Vector,
+    VectorSample,
+)
+from ..rows import MEMORY_COLUMNS, condition, find_memory, memory_from_row
+from ..schema import pinned_embedding, schema_version
+
+ALL_ROWS = -1  # as a LIMIT
+
+
+def nearest(connection: apsw.Connection, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
+    """Exact search over all vectors that pass the filter, keeping the nearest window of each memory.
+
+    Windows of one memory take several of the fetched rows: if they leave too few memories, all rows are read. Grouping
+    in SQL instead costs three times as much, for stores that mostly hold short texts.
+    """
+    matches, values = condition(where)
+    # CROSS JOIN fixes the order of the loops: a tag filter starts from the few tagged memories, all else from a
+    # sequential scan of the vectors.
+    tables = (
+        "memories m CROSS JOIN vectors v ON v.memory_id = m.id"
+        if where.tags
+        else "vectors v CROSS JOIN memories m ON m.id = v.memory_id"
+    )
+    sql = f"""
+        SELECT m.content_hash, m.created_at, 1.0 - vec_distance_cosine(v.embedding, ?) AS similarity,
+            m.session, m.sequence
+        FROM {tables} WHERE {matches} ORDER BY similarity DESC, m.content_hash LIMIT ?
+    """  # noqa: S608
+    found: dict[str, Candidate] = {}
+    for fetch in (limit, ALL_ROWS):
+        rows = list(map(Candidate._make, connection.execute(sql, (query_vector.tobytes(), *values, fetch))))
+        for candidate in rows:
+            found.setdefault(candidate.content_hash, candidate)
+        if len(found) >= limit or len(rows) < limit:
+            break
+    return list(found.values())[:limit]
+
+
+def tagged(
+    connection: apsw.Connection, weights: Mapping[str, float], limit: int, where: MemoryFilter
+) -> list[Candidate]:
+    matches, values = condition(where)
+    # Rounded, so that equal sets of tags stay equal in whatever order they are summed.
+    sql = f"""
+        SELECT m.content_hash, m.created_at, s.score, m.session, m.sequence
+        FROM (
+            SELECT mt.memory_id, round(sum(w.value), 9) AS score
+            FROM json_each(?) w
+            JOIN tags t ON t.namespace = ? AND t.folded = w.key
+            JOIN memory_tags mt ON mt.tag_id = t.id
+            GROUP BY mt.memory_id
+        ) s CROSS JOIN memories m ON m.id = s.memory_id
+        WHERE {matches} ORDER BY s.score DESC, m.created_at DESC, m.content_hash LIMIT ?
+    """  # noqa: S608
+    rows = connection.execute(sql, (json.dumps(weights), where.namespace, *values, limit))
+    return list(map(Candidate._make, rows))
+
+
+def matching(connection: apsw.Connection, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
+    if not terms:
+        return []
+    matches, values = condition(where)
+    # FTS5's bm25 is better the lower it is.
+    sql = f"""
+        SELECT m.content_hash, m.created_at, -bm25(memory_text) AS score, m.session, m.sequence
+        FROM memory_text CROSS JOIN memories m ON m.id = memory_text.rowid
+        WHERE memory_text MATCH ? AND {matches}
+        ORDER BY score DESC, m.created_at DESC, m.content_hash LIMIT ?
+    """  # noqa: S608
+    rows = connection.execute(sql, (_match_expression(terms), *values, limit))
+    return list(map(Candidate._make, rows))
+
+
+def words_of_best(
+    connection: apsw.Connection, found: Sequence[Candidate], terms: QueryTerms, namespace: str
+) -> frozenset[str]:
+    """Which of all words of the query the first of the found has."""
+    if not found:
+        return frozenset()
+    texts = connection.execute(
+        """
+        SELECT w.labels, w.words FROM memories m JOIN memory_words w ON w.memory_id = m.id
+        WHERE m.namespace = ? AND m.content_hash = ?
+        """,
+        (namespace, found[0].content_hash),
+    ).fetchall()
+    return frozenset(terms.all_words) & {word for row in texts for text in row for word in cast("str", text).split()}
+
+
+def _match_expression(terms: QueryTerms) -> str:
+    """The terms as FTS5 alternatives, each quoted: text of the user is never syntax."""
+    in_text = [_quoted(word) for word in terms.words] + [_quoted(" ".join(phrase)) for phrase in terms.phrases]
+    names = [_quoted(name) for name in terms.names]
+    parts = [f"{{labels words}} : ({' OR '.join(in_text)})"] if in_text else []
+    parts += [f"names : ({' OR '.join(names)})"] if names else []
+    return " OR ".join(parts)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def inverse_document_frequencies(connection: apsw.Connection, words: Sequence[str]) -> dict[str, float]:
+    memories = int(connection.execute("SELECT count(*) FROM memories").get)
+    rarities: dict[str, float] = {}
+    for word in words:
+        row = connection.execute("SELECT doc FROM memory_vocabulary WHERE term = ?", (word,)).fetchone()
+        having = cast("int", row[0]) if row else 0
+        rarities[word] = max(0.0, math.log((memories - having + 0.5) / (having + 0.5)))
+    return rarities
+
+
+def similarities(connection: apsw.Connection, query_vector: Vector, memory_ids: Sequence[int]) -> dict[int, float]:
+    """Of the memories that are there, each by its nearest window."""
+    rows = connection.execute(
+        """
+        SELECT v.memory_id, max(1.0 - vec_distance_cosine(v.embedding, ?))
+        FROM json_each(?) asked CROSS JOIN vectors v ON v.memory_id = asked.value GROUP BY v.memory_id
+        """,
+        (query_vector.tobytes(), json.dumps(list(memory_ids))),
+    )
+    return dict(cast("list[tuple[int, float]]", rows.fetchall()))
+
+
+def phrase_scores(connection: apsw.Connection, phrase: Sequence[str]) -> dict[int, float]:
+    """What a phrase adds to the BM25 score of each memory that has it, by its id."""
+    rows = connection.execute(
+        "SELECT rowid, -bm25(memory_text) FROM memory_text WHERE memory_text MATCH ?",
+        (_match_expression(QueryTerms((), (), (tuple(phrase),))),),
+    )
+    return dict(cast("list[tuple[int, float]]", rows.fetchall()))
+
+
+def adjacent(
+    connection: apsw.Connection, content_hashes: Sequence[str], limit: int, where: MemoryFilter
+) -> list[Candidate]:
+    # By name: with a time filter the planner would walk the whole namespace for each of the memories asked for.
+    matches, values = condition(where)
+    sql = f"""
+        SELECT DISTINCT m.content_hash, m.created_at, 0.0, m.session, m.sequence
+        FROM json_each(?) asked
+        CROSS JOIN memories origin ON origin.namespace = ? AND origin.content_hash = asked.value
+        CROSS JOIN memories m INDEXED BY memories_by_session
+            ON m.namespace = origin.namespace AND m.session = origin.session
+            AND m.sequence IN (origin.sequence - 1, origin.sequence + 1)
+        WHERE {matches} ORDER BY m.session, m.sequence, m.content_hash LIMIT ?
+    """  # noqa: S608
+    rows = connection.execute(sql, (json.dumps(list(content_hashes)), where.namespace, *values, limit))
+    return list(map(Candidate._make, rows))
+
+
+def sample_vectors(connection: apsw.Connection, namespace: str, limit: int) -> VectorSample:
+    """The first ones by content_hash: it is a digest, so its order has nothing to do with what a memory says."""
+    rows = connection.execute(
+        """
+        SELECT m.id, v.embedding FROM memories m CROSS JOIN vectors v ON v.memory_id = m.id
+        WHERE m.namespace = ? ORDER BY m.content_hash LIMIT ?
+        """,
+        (namespace, limit),
+    ).fetchall()
+    vectors = np.frombuffer(b"".join(cast("bytes", embedding) for _, embedding in rows), dtype=np.float32)
+    return VectorSample(
+        memories=len({memory_id for memory_id, _ in rows}), vectors=vectors.reshape(len(rows), -1 if rows else 0)
+    )
+
+
+def all_tags(connection: apsw.Connection, namespace: str) -> list[TagCount]:
+    rows = connection.execute(
+        "SELECT display, memories FROM tags WHERE namespace = ? ORDER BY memories DESC, folded", (namespace,)
+    )
+    return [TagCount(tag=display, memories=memories) for display, memories in rows]
+
+
+def tags_version(connection: apsw.Connection) -> int:
+    return int(connection.execute("SELECT value FROM store_info WHERE key = 'tags_version'").get or 0)
+
+
+def count_memories(connection: apsw.Connection, namespace: str) -> int:
+    return int(connection.execute("SELECT count(*) FROM memories WHERE namespace = ?", (namespace,)).get)
+
+
+def many_memories(connection: apsw.Connection, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
+    rows = connection.execute(
+        f"""
+        SELECT {MEMORY_COLUMNS} FROM json_each(?) asked
+        CROSS JOIN memories m ON m.namespace = ? AND m.content_hash = asked.value ORDER BY asked.key
+        """,  # noqa: S608
+        (json.dumps(list(content_hashes)), namespace),
+    )
+    return [memory_from_row(row) for row in rows]
+
+
+def page_of_memories(connection: apsw.Connection, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
+    matches, values = condition(where)
+    total = int(connection.execute(f"SELECT count(*) FROM memories m WHERE {matches}", values).get)  # noqa: S608
+    rows = connection.execute(
+        f"""
+        SELECT {MEMORY_COLUMNS} FROM memories m WHERE {matches}
+        ORDER BY m.created_at DESC, m.content_hash LIMIT ? OFFSET ?
+        """,  # noqa: S608
+        (*values, limit, offset),
+    )
+    return MemoryPage(memories=tuple(memory_from_row(row) for row in rows), total=total)
+
+
+def touch_everything(connection: apsw.Connection) -> None:
+    """Read a little of each part that a search reads."""
+    pinned_embedding(connection)
+    connection.execute("SELECT vec_length(embedding) FROM vectors LIMIT 1").fetchall()
+    connection.execute("SELECT 1 FROM memory_text WHERE memory_text MATCH 'a' LIMIT 1").fetchall()
+    connection.execute("SELECT 1 FROM tags LIMIT 1").fetchall()
+    connection.execute("SELECT content FROM memories LIMIT 1").fetchall()
+
+
+def namespaces(connection: apsw.Connection) -> list[str]:
+    return [name for (name,) in connection.execute("SELECT DISTINCT namespace FROM memories ORDER BY namespace")]
+
+
+def scan(connection: apsw.Connection, cursor: str | None, limit: int) -> MemoryScan:
+    """In the order in which they were stored."""
+    rows = connection.execute(
+        f"SELECT m.id, {MEMORY_COLUMNS} FROM memories m WHERE m.id > ? ORDER BY m.id LIMIT ?",  # noqa: S608
+        (int(cursor or 0), limit),
+    ).fetchall()
+    items = tuple(EmbeddedMemory(memory_from_row(row[1:]), _vectors(connection, cast("int", row[0]))) for row in rows)
+    return MemoryScan(items, cursor=str(rows[-1][0]) if len(rows) == limit else None)
+
+
+def get_embedded(connection: apsw.Connection, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
+    found = (find_memory(connection, namespace, content_hash) for content_hash in content_hashes)
+    return [EmbeddedMemory(row[1], _vectors(connection, row[0])) for row in found if row]
+
+
+def _vectors(connection: apsw.Connection, memory_id: int) -> tuple[Vector, ...]:
+    rows = connection.execute("SELECT embedding FROM vectors WHERE memory_id = ? ORDER BY id", (memory_id,))
+    return tuple(np.frombuffer(cast("bytes", embedding), dtype=np.float32) for (embedding,) in rows)
+
+
+def store_stats(connection: apsw.Connection, namespace: str) -> StoreStats:
+    model, dimension = pinned_embedding(connection)
+    memories, oldest, newest = connection.execute(
+        "SELECT count(*), min(created_at), max(created_at) FROM memories WHERE namespace = ?", (namespace,)
+    ).get
+    by_type = connection.execute(
+        """
+        SELECT coalesce(memory_type, ''), count(*) FROM memories WHERE namespace = ?
+        GROUP BY memory_type ORDER BY count(*) DESC, memory_type
+        """,
+        (namespace,),
+    )
+    return StoreStats(
+        backend="sqlite_vec",
+        memories=memories,
+        tags=connection.execute("SELECT count(*) FROM tags WHERE namespace = ?", (namespace,)).get,
+        vectors=connection.execute(
+            "SELECT count(*) FROM vectors v JOIN memories m ON m.id = v.memory_id WHERE m.namespace = ?", (namespace,)
+        ).get,
+        size_bytes=connection.execute("PRAGMA page_count").get * connection.execute("PRAGMA page_size").get,
+        schema_version=schema_version(connection),
+        embedding_model=model or "",
+        embedding_dimension=dimension,
+        memories_by_type=dict(by_type),
+        oldest=oldest,
+        newest=newest,
+    )

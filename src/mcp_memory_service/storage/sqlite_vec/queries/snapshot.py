@@ -1,0 +1,64 @@
+"""What a search asks, answered from one snapshot of the store by the thread that has it: nothing is waited for."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import apsw
+
+from ....models import Candidate, Memory, MemoryFilter, QueryTerms, TextMatches, Vector
+from ...vectors import checked_vector
+from ..index import IndexReader
+from ..index.query import indexed_reads
+from ..index.query import search as searching
+from . import reads
+
+
+class SnapshotReads:
+    """From the index if there is a reader of it, else from the rows."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        reader: IndexReader | None,
+        dimension_of: Callable[[apsw.Connection], int | None],
+    ) -> None:
+        self._connection = connection
+        self._reader = reader
+        self._dimension_of = dimension_of
+
+    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
+        if self._reader is None:
+            query = checked_vector(query_vector, self._dimension_of(self._connection))
+            return reads.nearest(self._connection, query, limit, where)
+        query = checked_vector(query_vector, self._reader.dimension)
+        return indexed_reads.nearest(self._connection, self._reader, query, limit, where)
+
+    async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
+        if self._reader is None:
+            return reads.tagged(self._connection, weights, limit, where)
+        return searching.tagged(self._reader, weights, limit, where)
+
+    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
+        if self._reader is None:
+            found = reads.matching(self._connection, terms, limit, where)
+        else:
+            found = indexed_reads.matching(self._connection, self._reader, terms, limit, where)
+        return TextMatches(found, reads.words_of_best(self._connection, found, terms, where.namespace))
+
+    async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
+        if self._reader is None:
+            return reads.inverse_document_frequencies(self._connection, words)
+        return searching.inverse_document_frequencies(self._reader, words)
+
+    async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
+        return reads.adjacent(self._connection, content_hashes, limit, where)
+
+    async def tags_version(self, namespace: str) -> int:  # noqa: ARG002 - one number serves all namespaces
+        return reads.tags_version(self._connection)
+
+    async def count_all_memories(self, namespace: str) -> int:
+        if self._reader is None:
+            return reads.count_memories(self._connection, namespace)
+        return self._reader.count(namespace)
+
+    async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
+        return reads.many_memories(self._connection, namespace, content_hashes)

@@ -1,0 +1,1 @@
+"""What is done to a store file as a whole: doctor, repair, backup, restore, purge."""

@@ -1,0 +1,218 @@
+"""Backups: one file that is a database with a manifest and a checksum behind it.
+
+    database | manifest as JSON | length of the manifest, 8 bytes | SHA-256 of all before, 32 bytes | mark, 8 bytes
+
+SQLite takes the size of a database from its first page and ignores what follows, so a backup can also be opened as it
+is. Every byte is covered by the checksum or compared with a constant.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, BinaryIO
+
+import apsw
+
+from ....errors import BackupDamaged, ForeignStore, InvalidInput, SchemaTooNew, StoreCorrupt
+from ....models import Progress
+from ....timestamps import from_microseconds
+from ..file.connection import give_to_owner_of, sync_folder
+from ..schema import pinned_embedding, schema_version
+from .backup_mark import MARK
+from .inspection import inspect
+
+FORMAT = 1
+SQLITE_HEADER = b"SQLite format 3\0"
+LENGTH_BYTES = 8
+DIGEST_BYTES = 32
+TAIL_BYTES = LENGTH_BYTES + DIGEST_BYTES + len(MARK)
+CHUNK_BYTES = 1 << 20
+STEP_PAGES = 512
+FORGOTTEN_SECONDS = 86_400
+NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
+"""What file systems say that have no links."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a backup holds."""
+
+    format: int
+    created_at: str
+    schema_version: int
+    embedding_model: str
+    embedding_dimension: int | None
+    memories: int
+    vectors: int
+    tags: int
+    database_bytes: int
+
+
+def write_backup(source: apsw.Connection, target: Path, now: int, progress: Progress) -> Manifest:
+    """Copy what `source` sees at this moment to a new file, and read it back. Writers go on meanwhile."""
+    if target.exists():
+        raise _exists(target)
+    with new_private_file(target) as part:
+        with closing(apsw.Connection(str(part))) as copy:
+            copy_snapshot(source, copy, progress)
+            found = inspect(copy, progress)
+            model, dimension = pinned_embedding(copy)
+        if not found.sound:
+            raise StoreCorrupt(
+                f"The store is not sound, so it is not backed up; see mcp-memory doctor: {found.reasons}"
+            )
+        manifest = Manifest(
+            format=FORMAT,
+            created_at=from_microseconds(now).isoformat(),
+            schema_version=found.schema_version,
+            embedding_model=model or "",
+            embedding_dimension=dimension,
+            memories=found.memories,
+            vectors=found.vectors,
+            tags=found.tags,
+            database_bytes=part.stat().st_size,
+        )
+        _seal(part, manifest, progress)
+        read_manifest(part, progress)
+        put_in_place(part, target)
+    return manifest
+
+
+def put_in_place(part: Path, target: Path) -> None:
+    """Give a finished file its name, unless another one has it."""
+    try:
+        os.link(part, target)
+    except FileExistsError:
+        raise _exists(target) from None
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        part.rename(target)
+    sync_folder(target.parent)
+
+
+def _exists(target: Path) -> InvalidInput:
+    return InvalidInput(f"{target} exists already; name another file.", reason="file_exists", field="target")
+
+
+def read_manifest(backup: Path, progress: Progress) -> Manifest:
+    """The manifest of a backup whose every byte was read and found to be as it was written."""
+    size = backup.stat().st_size
+    with backup.open("rb") as file:
+        _forget_cached(file)
+        is_database = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
+        file.seek(max(0, size - TAIL_BYTES))
+        tail = file.read(TAIL_BYTES)
+        if not is_database and not tail.endswith(MARK):
+            raise ForeignStore(f"{backup} is no backup of a memory store.")
+        if len(tail) < TAIL_BYTES or not tail.endswith(MARK):
+            raise BackupDamaged(
+                f"{backup} does not end as a backup does: it is damaged, cut short, or a database that is in use."
+            )
+        digest = hashlib.sha256()
+        file.seek(0)
+        for part in _chunks(file, size - DIGEST_BYTES - len(MARK), "Verifying", progress):
+            digest.update(part)
+        if digest.digest() != tail[LENGTH_BYTES : -len(MARK)]:
+            raise BackupDamaged(f"{backup} is not as it was written: its checksum does not match.")
+        length = int.from_bytes(tail[:LENGTH_BYTES], "big")
+        file.seek(size - TAIL_BYTES - length)
+        return _parsed(json.loads(file.read(length)))
+
+
+def extract_database(backup: Path, manifest: Manifest, to: Path, progress: Progress) -> None:
+    with backup.open("rb") as source, to.open("r+b") as target:
+        for part in _chunks(source, manifest.database_bytes, "Unpacking", progress):
+            target.write(part)
+        target.flush()
+        os.fsync(target.fileno())
+
+
+@contextmanager
+def new_private_file(beside: Path) -> Generator[Path, None, None]:
+    """An empty file next to another, removed with everything SQLite puts beside it unless it was renamed."""
+    _remove_forgotten(beside.parent)
+    part = beside.with_name(f".{beside.name}.{token_hex(8)}.part")
+    os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        give_to_owner_of(beside if beside.exists() else beside.parent, part)
+        yield part
+    finally:
+        for suffix in ("", "-journal", "-wal", "-shm"):
+            part.with_name(part.name + suffix).unlink(missing_ok=True)
+
+
+def _remove_forgotten(folder: Path) -> None:
+    """A process that was killed leaves its unfinished copy behind, with all memories in it."""
+    for part in folder.glob(".*.part*"):
+        is_ours = re.search(r"\.[0-9a-f]{16}\.part(-journal|-wal|-shm)?$", part.name)
+        with suppress(FileNotFoundError):
+            if is_ours and time.time() - part.stat().st_mtime > FORGOTTEN_SECONDS:
+                part.unlink()
+
+
+def copy_snapshot(source: apsw.Connection, copy: apsw.Connection, progress: Progress) -> None:
+    """What `source` sees at this moment, as a database of a single file."""
+    source.execute("BEGIN")
+    try:
+        schema_version(source)  # takes the snapshot; without it a busy writer would make the copy start over
+        copy_pages(source, copy, progress)
+    finally:
+        source.execute("ROLLBACK")
+    # It may lie on a mount where the log of a store would not work: alone, it needs no shared memory.
+    copy.execute("PRAGMA locking_mode = exclusive").fetchall()
+    copy.execute("PRAGMA journal_mode = delete").fetchall()
+    copy.execute("PRAGMA temp_store = memory").fetchall()
+
+
+def copy_pages(source: apsw.Connection, target: apsw.Connection, progress: Progress) -> None:
+    """All pages of one database into another, in one transaction there."""
+    with target.backup("main", source, "main") as copying:
+        while not copying.done:
+            copying.step(STEP_PAGES)
+            progress("Copying", copying.page_count - copying.remaining, copying.page_count)
+
+
+def _seal(part: Path, manifest: Manifest, progress: Progress) -> None:
+    text = json.dumps(asdict(manifest), ensure_ascii=False).encode()
+    ending = text + len(text).to_bytes(LENGTH_BYTES, "big")
+    digest = hashlib.sha256()
+    with part.open("r+b") as file:
+        for chunk in _chunks(file, manifest.database_bytes, "Checksumming", progress):
+            digest.update(chunk)
+        digest.update(ending)
+        file.seek(manifest.database_bytes)
+        file.write(ending + digest.digest() + MARK)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _parsed(manifest: dict[str, Any]) -> Manifest:
+    if manifest["format"] > FORMAT:
+        raise SchemaTooNew("The backup was made by a newer version of this program: upgrade mcp-memory-service.")
+    return Manifest(**manifest)
+
+
+def _chunks(file: BinaryIO, size: int, doing: str, progress: Progress) -> Iterator[bytes]:
+    done = 0
+    while done < size:
+        chunk = file.read(min(CHUNK_BYTES, size - done))
+        if not chunk:
+            raise BackupDamaged("The backup ends too early.")
+        done += len(chunk)
+        progress(doing, done >> 10, size >> 10)
+        yield chunk
+
+
+def _forget_cached(file: BinaryIO) -> None:
+    """So that the disk is read and not what the system remembers of writing to it, where that can be asked for."""
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

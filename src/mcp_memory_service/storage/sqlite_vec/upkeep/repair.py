@@ -1,0 +1,109 @@
+"""Makes right what can be rebuilt from the rows; each step runs inside the one write transaction of a repair."""
+
+import json
+from collections.abc import Sequence
+from typing import cast
+
+import apsw
+
+from ....models import Vector
+from ...ports import TextAnalyzer
+from ..queries.writes import add_tag
+from ..rows import memory_by_id
+from ..schema import insert_words, pinned_embedding, reference_schema
+from .inspection import unfit_vectors
+
+
+def rebuild(connection: apsw.Connection, analyze: TextAnalyzer, *, drop_unfit_vectors: bool) -> None:
+    """Everything but vectors, which need a model: those that are unfit can be dropped, to be made again."""
+    connection.execute("PRAGMA defer_foreign_keys = on").fetchall()
+    _restore_schema(connection)
+    connection.execute("REINDEX")
+    # Before words come and go: their triggers expect the text index to be in step with them.
+    connection.execute("INSERT INTO memory_text (memory_text) VALUES ('rebuild')")
+    _drop_orphans(connection)
+    _add_lost_tags(connection)
+    _recount_tags(connection)
+    if drop_unfit_vectors:
+        _drop_unfit_vectors(connection)
+    connection.execute("INSERT INTO store_info (key, value) VALUES ('tags_version', '1') ON CONFLICT DO NOTHING")
+    _add_words(connection, analyze)
+    # Nothing that was derived from the rows before holds any more.
+    connection.execute("DELETE FROM changes")
+    note_change(connection, memory_id=0)
+
+
+def note_change(connection: apsw.Connection, memory_id: int) -> None:
+    """Where something of a memory changes without its row."""
+    connection.execute("INSERT INTO changes (memory_id) VALUES (?)", (memory_id,))
+
+
+def without_vectors(connection: apsw.Connection) -> list[int]:
+    """The ids of memories that no search by meaning finds."""
+    rows = connection.execute("SELECT id FROM memories WHERE id NOT IN (SELECT memory_id FROM vectors)")
+    return [cast("int", memory_id) for (memory_id,) in rows]
+
+
+def add_vectors(connection: apsw.Connection, memory_id: int, content_hash: str, vectors: Sequence[Vector]) -> None:
+    """Unless the memory has gone or is another one by now, or has vectors again."""
+    still_without = connection.execute(
+        "SELECT count(*) FROM memories WHERE id = ? AND content_hash = ? AND id NOT IN (SELECT memory_id FROM vectors)",
+        (memory_id, content_hash),
+    ).get
+    if still_without:
+        connection.executemany(
+            "INSERT INTO vectors (memory_id, embedding) VALUES (?, ?)",
+            [(memory_id, vector.tobytes()) for vector in vectors],
+        )
+        note_change(connection, memory_id)
+
+
+def _restore_schema(connection: apsw.Connection) -> None:
+    there = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+    for part in reference_schema():
+        if part.name not in there and part.kind != "table":
+            connection.execute(part.sql)
+
+
+def _drop_orphans(connection: apsw.Connection) -> None:
+    for table in ("memory_tags", "vectors", "memory_words", "feedback"):
+        connection.execute(f"DELETE FROM {table} WHERE memory_id NOT IN (SELECT id FROM memories)")  # noqa: S608
+
+
+def _add_lost_tags(connection: apsw.Connection) -> None:
+    """A tag whose row was lost is made again from what its memories say of it."""
+    lost = connection.execute(
+        """
+        SELECT mt.memory_id, m.namespace, mt.position, mt.display
+        FROM memory_tags mt JOIN memories m ON m.id = mt.memory_id WHERE mt.tag_id NOT IN (SELECT id FROM tags)
+        """
+    ).fetchall()
+    connection.execute("DELETE FROM memory_tags WHERE tag_id NOT IN (SELECT id FROM tags)")
+    for memory_id, namespace, position, display in lost:
+        add_tag(connection, *cast("tuple[int, str, int, str]", (memory_id, namespace, position, display)))
+
+
+def _drop_unfit_vectors(connection: apsw.Connection) -> None:
+    """With all others of the same memory: its windows are made again together."""
+    _, dimension = pinned_embedding(connection)
+    unfit = list(unfit_vectors(connection, dimension))
+    connection.execute(
+        """
+        DELETE FROM vectors WHERE memory_id IN
+            (SELECT memory_id FROM vectors WHERE id IN (SELECT value FROM json_each(?)))
+        """,
+        (json.dumps(unfit),),
+    )
+
+
+def _recount_tags(connection: apsw.Connection) -> None:
+    connection.execute("UPDATE tags SET memories = (SELECT count(*) FROM memory_tags mt WHERE mt.tag_id = tags.id)")
+    connection.execute("DELETE FROM tags WHERE memories = 0")
+
+
+def _add_words(connection: apsw.Connection, analyze: TextAnalyzer) -> None:
+    rows = connection.execute("SELECT id FROM memories WHERE id NOT IN (SELECT memory_id FROM memory_words)").fetchall()
+    for (memory_id,) in rows:
+        memory = memory_by_id(connection, cast("int", memory_id))
+        if memory is not None:
+            insert_words(connection, cast("int", memory_id), analyze(memory.content, memory.tags))

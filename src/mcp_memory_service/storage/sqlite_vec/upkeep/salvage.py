@@ -1,0 +1,61 @@
+"""A new database from the rows of a damaged one: nothing but memories and who carries which tag has to be readable."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import cast
+
+import apsw
+
+from ....models import Progress
+from ...ports import TextAnalyzer
+from ..file.connection import immediate_transaction
+from ..queries.writes import add_tag
+from ..rows import SqlValue, memory_by_id
+from ..schema import insert_words
+from .replacement import UNREADABLE
+
+
+def salvage(damaged: apsw.Connection, into: apsw.Connection, analyze: TextAnalyzer, progress: Progress) -> None:
+    """Fill a new store with all memories and tags, and with what else can be read. Vectors are taken over all or none:
+    those of a memory belong together."""
+    with immediate_transaction(into):
+        for table in ("store_info", "memories"):
+            _copy(damaged, into, table)
+        ids = [cast("int", memory_id) for (memory_id,) in into.execute("SELECT id FROM memories").fetchall()]
+        for number, memory_id in enumerate(ids, start=1):
+            _tag(damaged, into, memory_id)
+            memory = memory_by_id(into, memory_id)
+            assert memory is not None
+            insert_words(into, memory_id, analyze(memory.content, memory.tags))
+            progress("Rebuilding", number, len(ids))
+    for table in ("vectors", "feedback", "tunings", "requests"):
+        with suppress(*UNREADABLE), immediate_transaction(into):
+            _copy(damaged, into, table)
+
+
+def _copy(damaged: apsw.Connection, into: apsw.Connection, table: str) -> None:
+    rows = _rows(damaged, table)
+    first = next(rows, None)
+    if first is None:
+        return
+    insert = f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(first))})"  # noqa: S608
+    into.execute(insert, first)
+    into.executemany(insert, rows)
+
+
+def _rows(connection: apsw.Connection, table: str) -> Iterator[tuple[SqlValue, ...]]:
+    """By the table itself: its indexes may be what is damaged."""
+    yield from cast("Iterator[tuple[SqlValue, ...]]", connection.execute(f"SELECT * FROM {table} NOT INDEXED"))  # noqa: S608
+
+
+def _tag(damaged: apsw.Connection, into: apsw.Connection, memory_id: int) -> None:
+    rows = damaged.execute(
+        """
+        SELECT m.namespace, mt.position, mt.display FROM memory_tags mt NOT INDEXED JOIN memories m NOT INDEXED
+            ON m.id = mt.memory_id
+        WHERE mt.memory_id = ? ORDER BY mt.position
+        """,
+        (memory_id,),
+    ).fetchall()
+    for namespace, position, display in rows:
+        add_tag(into, memory_id, *cast("tuple[str, int, str]", (namespace, position, display)))

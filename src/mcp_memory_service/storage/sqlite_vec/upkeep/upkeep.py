@@ -1,0 +1,188 @@
+"""What is done to a store file as a whole: inspect it, repair it, copy it, put a copy back."""
+
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import apsw
+
+from ....errors import BackupDamaged, StoreCorrupt, StoreRefused
+from ....models import Progress, Vector
+from ....timestamps import compact, now_microseconds
+from ...ports import TextAnalyzer
+from ...vectors import checked_vector
+from ..file.connection import (
+    PAGE_BYTES,
+    connect,
+    immediate_transaction,
+    real_path,
+    require_safe_sqlite,
+    translated_errors,
+)
+from ..file.connections import writer_queue
+from ..file.filesystems import require_local
+from ..rows import memory_by_id
+from ..schema import pinned_embedding, prepare, require_ours
+from . import repair
+from .backup_mark import is_backup
+from .backups import Manifest, copy_snapshot, new_private_file, put_in_place, read_manifest, write_backup
+from .inspection import DATABASE_DAMAGED, TABLE_MISSING, Finding, Inspection, inspect, unreadable
+from .replacement import Replacing
+from .restore import Restored, Restoring
+from .salvage import salvage
+
+EmbedTexts: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[Sequence[Vector]]]]
+"""The vectors of each text, one for each of its windows."""
+
+REPAIR_BATCH = 50
+ONE_MEMORY_ONLY = frozenset({"content_changed", "metadata_malformed"})
+"""What is lost of single memories keeps nothing else from being repaired."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What was wrong, what still is, and where the file is kept as it was before."""
+
+    before: Inspection
+    after: Inspection
+    copy: Path | None
+
+    @property
+    def mended(self) -> list[Finding]:
+        still_wrong = {finding.code for finding in self.after.findings}
+        return [finding for finding in self.before.findings if finding.code not in still_wrong]
+
+
+class StoreUpkeep:
+    """Works beside running services, as one more writer of the file."""
+
+    def __init__(
+        self,
+        path: Path,
+        analyze: TextAnalyzer,
+        progress: Progress,
+        *,
+        on_any_filesystem: bool = False,
+        now: Callable[[], int] = now_microseconds,
+    ) -> None:
+        require_safe_sqlite()
+        if not on_any_filesystem:
+            require_local(path)
+        self._path = real_path(path)
+        self._analyze = analyze
+        self._progress = progress
+        self._now = now
+
+    def inspect(self) -> Inspection:
+        try:
+            with translated_errors():
+                self._require_file()
+                if is_backup(self._path):
+                    return self._inspected_backup()
+                require_ours(self._path)
+                with self._connected() as connection:
+                    return inspect(connection, self._progress, writer_queue(self._path).turn)
+        except StoreCorrupt as error:
+            return unreadable(error.message)
+
+    def _inspected_backup(self) -> Inspection:
+        """A backup was inspected when it was made: it is sound if it is as it was written."""
+        try:
+            found = read_manifest(self._path, self._progress)
+        except BackupDamaged as error:
+            return unreadable(error.message)
+        return Inspection(found.schema_version, found.memories, found.vectors, found.tags, ())
+
+    async def repair(self, model_id: str, embed: EmbedTexts) -> Repaired:
+        """Rebuild what can be rebuilt, after a copy of the file was made. Vectors are made again if `model_id` is the
+        model of the store."""
+        before = self.inspect()
+        codes = {finding.code for finding in before.findings if finding.rebuildable}
+        beyond_repair = {finding.code for finding in before.findings if not finding.rebuildable} - ONE_MEMORY_ONLY
+        if not codes or beyond_repair:
+            return Repaired(before, before, None)
+        with translated_errors():
+            if codes & {DATABASE_DAMAGED, TABLE_MISSING}:
+                copy = self._make_anew()
+            else:
+                copy = self._rebuild(drop_unfit_vectors_of=model_id)
+            with self._connected() as connection:
+                model, dimension = pinned_embedding(connection)
+                if model == model_id:
+                    await self._embed_again(connection, dimension, embed)
+        return Repaired(before, self.inspect(), copy)
+
+    def back_up(self, target: Path, *, into_folder: bool = False) -> tuple[Path, Manifest]:
+        """Copy the store to a new file, or into a folder under a name with the time in it."""
+        with translated_errors():
+            self._require_file()
+            require_ours(self._path)
+            if into_folder:
+                target.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if target.is_dir():
+                target /= f"{self._path.stem}-{compact(self._now())}.backup"
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._connected() as connection:
+                return target, write_backup(connection, target, self._now(), self._progress)
+
+    def restore(self, backup: Path) -> Restored:
+        """Put what a backup holds in the place of what the store holds, of which a copy is made first."""
+        return Restoring(self._path, self._analyze, self._progress, self._now()).run(backup)
+
+    def _make_anew(self) -> Path | None:
+        """A new database from the rows, for pages that are damaged or tables that are gone."""
+        replacing = Replacing(self._path, self._progress, self._now())
+        with new_private_file(self._path) as fresh, writer_queue(self._path).turn():
+            with closing(apsw.Connection(str(self._path))) as damaged, closing(apsw.Connection(str(fresh))) as into:
+                model, dimension = pinned_embedding(damaged)
+                into.execute(f"PRAGMA page_size = {PAGE_BYTES}").fetchall()
+                prepare(into, fresh, model or "", dimension, self._analyze)
+                salvage(damaged, into, self._analyze, self._progress)
+            copy = replacing.put_aside("before-repair")
+            replacing.take_over(fresh)
+        return copy
+
+    def _copy_as_it_is(self, connection: apsw.Connection, to: Path) -> None:
+        with new_private_file(to) as part:
+            with closing(apsw.Connection(str(part))) as copy:
+                copy_snapshot(connection, copy, self._progress)
+            put_in_place(part, to)
+
+    def _rebuild(self, *, drop_unfit_vectors_of: str) -> Path:
+        copy = self._path.with_name(f"{self._path.name}.before-repair-{compact(self._now())}")
+        with self._connected() as connection:
+            self._copy_as_it_is(connection, copy)
+            model, _ = pinned_embedding(connection)
+            try:
+                with writer_queue(self._path).turn(), immediate_transaction(connection):
+                    repair.rebuild(connection, self._analyze, drop_unfit_vectors=model == drop_unfit_vectors_of)
+            except apsw.ConstraintError as error:
+                raise StoreCorrupt(f"Two rows stand for the same, so indexes cannot be rebuilt: {error}") from error
+        return copy
+
+    async def _embed_again(self, connection: apsw.Connection, dimension: int | None, embed: EmbedTexts) -> None:
+        missing = repair.without_vectors(connection)
+        for start in range(0, len(missing), REPAIR_BATCH):
+            ids = missing[start : start + REPAIR_BATCH]
+            found = [(memory_id, memory_by_id(connection, memory_id)) for memory_id in ids]
+            batch = [(memory_id, memory) for memory_id, memory in found if memory is not None]
+            made = await embed([memory.content for _, memory in batch])
+            checked = [[checked_vector(vector, dimension) for vector in vectors] for vectors in made]
+            with writer_queue(self._path).turn(), immediate_transaction(connection):
+                for (memory_id, memory), vectors in zip(batch, checked, strict=True):
+                    repair.add_vectors(connection, memory_id, memory.content_hash, vectors)
+            self._progress("Embedding", start + len(ids), len(missing))
+
+    @contextmanager
+    def _connected(self) -> Generator[apsw.Connection, None, None]:
+        connection = connect(self._path, read_only=False)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    def _require_file(self) -> None:
+        if not self._path.is_file() or self._path.stat().st_size == 0:
+            raise StoreRefused(f"There is no store at {self._path}.")
