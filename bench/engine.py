@@ -22,8 +22,8 @@ from mcp_memory_service import __version__
 from mcp_memory_service.bootstrap import Backends, open_backends
 from mcp_memory_service.config import Settings, load_settings
 from mcp_memory_service.embeddings.base import Embedder
-from mcp_memory_service.models import EmbeddedMemory, Memory, SearchMode, Vector, content_hash
-from mcp_memory_service.services import MemoryService, RetrievalResult
+from mcp_memory_service.models import EmbeddedMemory, Memory, SearchMode, SearchRequest, Vector, content_hash
+from mcp_memory_service.services import MemoryService, SearchResult
 from mcp_memory_service.storage.ports import Store
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 from mcp_memory_service.storage.sqlite_vec.index import LiveIndex
@@ -152,7 +152,7 @@ class Run:
         self._service = service
         self._mode: SearchMode = mode
         self._limit_seconds = limit_seconds
-        self.results: list[RetrievalResult] = []
+        self.results: list[SearchResult] = []
 
     async def ask(self, questions: Sequence[Question], at_once: int) -> Latency:
         watch = Stopwatch(questions, self._limit_seconds)
@@ -160,7 +160,7 @@ class Run:
         async def work() -> None:
             for question in watch:
                 started = time.perf_counter()
-                result = await self._service.retrieve_memories(question.text, page_size=TOP, mode=self._mode)
+                result = await self._service.search(SearchRequest(question.text, page_size=TOP, mode=self._mode))
                 watch.note(time.perf_counter() - started)
                 self.results.append(result)
 
@@ -168,7 +168,7 @@ class Run:
         return watch.latency()
 
 
-def _numbers(result: RetrievalResult) -> list[int]:
+def _numbers(result: SearchResult) -> list[int]:
     """Memories by the number of their text, which is in their moment."""
     return [(hit.memory.created_at - FIRST_MOMENT) // SECOND for hit in result.results]
 

@@ -14,17 +14,18 @@ import time
 from collections.abc import Sequence
 from typing import cast
 
-from mcp_memory_service.hybrid_search import RankingPolicy
+from mcp_memory_service.hybrid_search import KEYWORD, TAG, VECTOR, RankingPolicy
 from mcp_memory_service.hybrid_search.columns.candidates import Candidates
-from mcp_memory_service.models import Candidate, MemoryFilter
-from mcp_memory_service.services.search.search import Retrieval, RetrievalRequest
-from mcp_memory_service.services.search.searching import Searching
-from mcp_memory_service.services.search.signals import Answers, KeywordSignal, TagSignal, VectorSignal
-from mcp_memory_service.storage.ports import Store
+from mcp_memory_service.models import Candidate, MemoryFilter, SearchRequest
+from mcp_memory_service.services.search.cached_inputs import CachedInputs
+from mcp_memory_service.services.search.search import Search
+from mcp_memory_service.services.search.signals import SignalResult, SignalResults
+from mcp_memory_service.storage.ports import Snapshot, Store
+from mcp_memory_service.storage.scheduling import Concurrent
 from mcp_memory_service.timestamps import MICROSECONDS_PER_DAY
 
 NOW = 20_000 * MICROSECONDS_PER_DAY
-REQUEST = RetrievalRequest("query", MemoryFilter(), 1, 10, True, None, 0.6, "hybrid", False)
+REQUEST = SearchRequest("query", alpha=0.6)
 
 
 class Neighbours:
@@ -56,18 +57,15 @@ def found(chance: random.Random, ids: Sequence[int], in_session: bool, equal: bo
 async def least_milliseconds(in_session: bool, equal: bool, repetitions: int) -> float:
     chance = random.Random(1)
     vector, keyword, tag = (chance.sample(range(10_000), size) for size in (1_000, 250, 250))
-    answers = Answers(
-        VectorSignal(found(chance, vector, in_session, equal)),
-        KeywordSignal(found(chance, keyword, in_session, equal)),
-        TagSignal(found(chance, tag, in_session, equal)),
-    )
-    storage = cast("Store", Neighbours(found(chance, range(10_000, 10_040), in_session, equal)))
-    retrieval = Retrieval(storage, cast("Searching", None), RankingPolicy(), lambda: NOW, time.monotonic)
+    lists = {VECTOR: vector, KEYWORD: keyword, TAG: tag}
+    results = SignalResults({name: SignalResult(found(chance, ids, in_session, equal)) for name, ids in lists.items()})
+    reads = cast("Store", Neighbours(found(chance, range(10_000, 10_040), in_session, equal)))
+    search = Search(reads, cast("CachedInputs", None), RankingPolicy(), lambda: NOW, time.monotonic)
     least = float("inf")
     for _ in range(repetitions):
         started = time.perf_counter()
-        ranking = await retrieval.rank_answers(REQUEST, answers)
-        page = [(candidate, dict(candidate.votes)) for candidate in ranking.fused[:10]]
+        ranking = await search.rank(REQUEST, MemoryFilter(), results, Snapshot(reads, Concurrent()), NOW)
+        page = [(candidate, dict(candidate.contributions)) for candidate in ranking.fused[:10]]
         least = min(least, time.perf_counter() - started)
         assert len(page) == 10
     return least * 1000

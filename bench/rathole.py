@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mcp_memory_service.bootstrap import open_service
 from mcp_memory_service.config import load_settings
-from mcp_memory_service.models import MemoryDraft
+from mcp_memory_service.models import MemoryDraft, SearchRequest
 from mcp_memory_service.services import MemoryService
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -44,9 +44,9 @@ async def main(sizes: list[int]) -> None:
 async def report(service: MemoryService, size: int, name: str, tags: tuple[str, ...]) -> None:
     outcome = await service.store_memory(MemoryDraft(RATHOLE["content"], tags))
     key = outcome.memory.content_hash
-    explained = await service.explain(RATHOLE_QUERY, key)
-    by_vector = await service.explain(RATHOLE_QUERY, key, mode="semantic")
-    by_keyword = await service.explain(RATHOLE_QUERY, key, mode="keyword")
+    explained = await service.explain(SearchRequest(RATHOLE_QUERY), key)
+    by_vector = await service.explain(SearchRequest(RATHOLE_QUERY, mode="semantic"), key)
+    by_keyword = await service.explain(SearchRequest(RATHOLE_QUERY, mode="keyword"), key)
     ranks = [by_vector.signals["vector"].rank, by_keyword.rank, explained.rank]
     print(
         f"| {size:,} | {name} | {' | '.join(str(rank or '-') for rank in ranks)} | {explained.alpha_used:g} |",

@@ -1,7 +1,7 @@
 """Notes that several tests search in."""
 
 from mcp_memory_service.models import MemoryDraft
-from mcp_memory_service.services import MemoryService, RetrievalResult
+from mcp_memory_service.services import MemoryService, SearchResult
 
 
 async def store_notes(service: MemoryService, count: int = 25) -> None:
@@ -10,5 +10,5 @@ async def store_notes(service: MemoryService, count: int = 25) -> None:
     )
 
 
-def contents(found: RetrievalResult) -> list[str]:
+def contents(found: SearchResult) -> list[str]:
     return [hit.memory.content for hit in found.results]

@@ -10,7 +10,8 @@ from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
 from mcp_memory_service.evaluation.ground_truth import LabelledQuery
 from mcp_memory_service.evaluation.runner import ROWS
 from mcp_memory_service.hybrid_search import indexed_text
-from mcp_memory_service.services import MemoryService, RetrievalResult
+from mcp_memory_service.models import SearchRequest
+from mcp_memory_service.services import MemoryService, SearchResult
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 from .own_corpus import NOW, labelled_queries, store_corpus
@@ -24,7 +25,7 @@ class Evaluated:
     """Every test case with what the service answered, by a name for the query."""
 
     cases: dict[str, LabelledQuery]
-    results: dict[str, dict[str, RetrievalResult]]
+    results: dict[str, dict[str, SearchResult]]
     """For vector, keyword and hybrid search each."""
 
     def answerable(self, category: str | None = None) -> dict[str, LabelledQuery]:
@@ -56,7 +57,7 @@ async def _evaluate(path: Path) -> Evaluated:
     await store_corpus(service)
     cases = {f"q{number:03d}": case for number, case in enumerate(labelled_queries())}
     results = {
-        row: {name: await service.retrieve_memories(case.query, mode=mode) for name, case in cases.items()}
+        row: {name: await service.search(SearchRequest(case.query, mode=mode)) for name, case in cases.items()}
         for row, mode in ROWS.items()
     }
     await storage.close()

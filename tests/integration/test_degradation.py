@@ -9,7 +9,7 @@ from tests.notes import store_notes
 
 from mcp_memory_service.errors import SearchUnavailable
 from mcp_memory_service.hybrid_search import RankingPolicy
-from mcp_memory_service.models import MemoryDraft, TagCount, Vector
+from mcp_memory_service.models import MemoryDraft, SearchRequest, TagCount, Vector
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.services.search import cached_inputs as preparation
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
@@ -110,9 +110,9 @@ async def test_a_failed_signal_and_empty_ones_are_an_error_too(storage: SqliteVe
     with pytest.raises(SearchUnavailable, match="embedder_unavailable"):
         await service.retrieve_memories("nothing of this is anywhere")
     with pytest.raises(SearchUnavailable):
-        await service.retrieve_memories("topic 3", alpha=1.0)
+        await service.search(SearchRequest("topic 3", alpha=1.0))
     with pytest.raises(SearchUnavailable):
-        await service.retrieve_memories("topic 3", mode="semantic")
+        await service.search(SearchRequest("topic 3", mode="semantic"))
 
 
 async def test_an_empty_store_is_an_empty_answer(service: MemoryService):

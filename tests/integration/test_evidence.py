@@ -7,7 +7,7 @@ from tests.fakes import PartlyBrokenStorage, WordEmbedder
 from tests.notes import contents, store_notes
 
 from mcp_memory_service.hybrid_search import RankingPolicy
-from mcp_memory_service.models import MemoryDraft, VectorSample
+from mcp_memory_service.models import MemoryDraft, SearchRequest, VectorSample
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
@@ -78,11 +78,11 @@ async def test_among_a_few_memories_every_write_is_seen_in_the_evidence(storage:
 async def test_rrf_is_alpha_weighted_reciprocal_ranks_and_nothing_else(storage: SqliteVecStorage):
     service = MemoryService(storage, WordEmbedder(), RankingPolicy(fusion="rrf", recency_decay=0.0))
     await store_notes(service, 30)
-    found = await service.retrieve_memories("note about topic-3", debug=True)
+    found = await service.search(SearchRequest("note about topic-3", debug=True))
     assert (found.alpha_used, found.evidence) == (0.5, None)
     for hit in found.results:
         debug = hit.debug
         assert debug is not None
-        ranks = (debug.vector_rank, debug.tag_rank, debug.keyword_rank)
-        assert debug.final_score == pytest.approx(sum(0.5 / (60 + rank) for rank in ranks if rank))
-        assert debug.neighbour_boost == 0.0
+        votes = debug.contributions
+        assert debug.final_score == pytest.approx(sum(0.5 / (60 + vote.rank) for vote in votes.values()))
+        assert "neighbour" not in votes

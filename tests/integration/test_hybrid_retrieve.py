@@ -15,6 +15,7 @@ from mcp_memory_service.models import (
     MemoryFilter,
     MemoryPatch,
     QueryTerms,
+    SearchRequest,
     TextMatches,
     Vector,
     content_hash,
@@ -69,7 +70,7 @@ async def test_alpha_0_is_the_tag_order(storage: SqliteVecStorage):
 async def test_the_argument_beats_the_setting(storage: SqliteVecStorage):
     service = MemoryService(storage, WordEmbedder(), RankingPolicy(hybrid_alpha=1.0))
     await store_notes(service)
-    assert (await service.retrieve_memories("topic 1", alpha=0.3)).alpha_used == 0.3
+    assert (await service.search(SearchRequest("topic 1", alpha=0.3))).alpha_used == 0.3
 
 
 async def test_with_rrf_alpha_adapts_to_the_corpus(storage: SqliteVecStorage):
@@ -105,7 +106,7 @@ async def test_explicit_tags_filter_and_rank(service: MemoryService):
     assert found.paging.total == 10
     assert found.keywords == ("topic-3", "topic-4")
     assert {tag for hit in found.results for tag in hit.memory.tags} == {"topic-3", "topic-4", "note"}
-    both = await service.retrieve_memories("x", tags=["topic-3", "topic-4"], tag_match="all")
+    both = await service.search(SearchRequest("x", tags=("topic-3", "topic-4"), tag_match="all"))
     assert both.results == ()
 
 
@@ -115,7 +116,7 @@ async def test_a_year_old_exact_answer_is_still_first(storage: SqliteVecStorage,
     year_ago = NOW - 365 * MICROSECONDS_PER_DAY
     await service.store_memory(MemoryDraft("rathole server port is 2333", tags=tags, created_at=year_ago))
     await service.store_batch([MemoryDraft(f"rathole chatter number {i}", tags=tags) for i in range(40)])
-    found = await service.retrieve_memories("rathole server port", debug=True)
+    found = await service.search(SearchRequest("rathole server port", debug=True))
     assert contents(found)[0] == "rathole server port is 2333"
     debug = found.results[0].debug
     assert debug is not None
@@ -126,7 +127,7 @@ async def test_with_floor_0_recency_is_plain_decay(storage: SqliteVecStorage):
     service = MemoryService(storage, WordEmbedder(), RankingPolicy(recency_floor=0.0), now=lambda: NOW)
     await service.store_memory(MemoryDraft("exact words", created_at=NOW - 70 * MICROSECONDS_PER_DAY))
     await service.store_memory(MemoryDraft("other text"))
-    found = await service.retrieve_memories("exact meaning", debug=True)
+    found = await service.search(SearchRequest("exact meaning", debug=True))
     assert set(contents(found)) == {"other text", "exact words"}
     debug = next(hit.debug for hit in found.results if hit.memory.content == "exact words")
     assert debug is not None
@@ -135,13 +136,13 @@ async def test_with_floor_0_recency_is_plain_decay(storage: SqliteVecStorage):
 
 async def test_debug_parts_add_up(service: MemoryService):
     await store_notes(service)
-    found = await service.retrieve_memories("note about topic 3", page_size=100, debug=True)
+    found = await service.search(SearchRequest("note about topic 3", page_size=100, debug=True))
     best = found.results[0].debug
     assert best is not None
     for hit in found.results:
         debug = hit.debug
         assert debug is not None
-        parts = debug.vector_rrf + debug.tag_boost + debug.keyword_rrf
+        parts = sum(vote.contribution for vote in debug.contributions.values())
         assert debug.final_score == pytest.approx(parts * debug.recency_factor)
         assert hit.score == pytest.approx(debug.final_score / best.final_score)
         assert debug.alpha_used == found.alpha_used
@@ -198,8 +199,8 @@ async def test_filters_reach_every_signal(service: MemoryService):
     await service.store_memory(MemoryDraft("old fix", tags=("t",), memory_type="fix", created_at=1_000))
     await service.store_memory(MemoryDraft("old note", tags=("t",), memory_type="note", created_at=2_000))
     await service.store_memory(MemoryDraft("new fix", tags=("t",), memory_type="fix", created_at=3_000))
-    assert contents(await service.retrieve_memories("t", memory_type="fix", before=2_000)) == ["old fix"]
-    assert contents(await service.retrieve_memories("t", after=2_000, before=3_000)) == ["old note"]
+    assert contents(await service.search(SearchRequest("t", memory_type="fix", before=2_000))) == ["old fix"]
+    assert contents(await service.search(SearchRequest("t", after=2_000, before=3_000))) == ["old note"]
 
 
 async def test_min_similarity_drops_vector_hits_but_no_tag_hit(service: MemoryService):
@@ -279,14 +280,12 @@ async def test_a_long_memory_is_found_by_its_end(service: MemoryService):
     assert (await service.stats()).vectors > 6
 
 
-async def test_list_search_by_tag_get_update_delete(service: MemoryService):
+async def test_list_by_tag_get_update_delete(service: MemoryService):
     await store_notes(service, 12)
     listing = await service.list_memories(page=2, page_size=5)
     assert (len(listing.memories), listing.paging.total, listing.paging.total_pages) == (5, 12, 3)
-    tagged = await service.search_by_tag(["Topic-1"])
+    tagged = await service.list_memories(tags=["Topic-1"])
     assert {memory.content for memory in tagged.memories} == {f"note {i} about topic 1" for i in (1, 6, 11)}
-    with pytest.raises(InvalidInput, match="At least one tag"):
-        await service.search_by_tag([])
     chosen = tagged.memories[0].content_hash
     updated = await service.update_memory(chosen, MemoryPatch(tags=("new",), metadata={"k": 1}))
     assert await service.get_memory(chosen) == updated

@@ -10,7 +10,7 @@ from tests.fakes import PartlyBrokenStorage, WordEmbedder
 from tests.indexed_store import open_indexed
 
 from mcp_memory_service.errors import StorageUnavailable
-from mcp_memory_service.models import MemoryDraft, TagCount, Vector, VectorSample
+from mcp_memory_service.models import MemoryDraft, SearchRequest, TagCount, Vector, VectorSample
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 from mcp_memory_service.storage.sqlite_vec.index.query import indexed_reads
@@ -125,7 +125,7 @@ async def test_a_count_that_failed_once_changes_no_later_search(
 @pytest.mark.parametrize("options", [{"mode": "keyword"}, {"alpha": 0.5}])
 async def test_evidence_that_nobody_weighs_is_not_missed(store: SqliteVecStorage, options: dict[str, str | float]):
     service = MemoryService(PartlyBrokenStorage(store, "inverse_document_frequencies"), WordEmbedder())
-    assert (await service.retrieve_memories("rathole", **options)).degraded == ()  # pyright: ignore[reportArgumentType]
+    assert (await service.search(SearchRequest("rathole", **options))).degraded == ()  # pyright: ignore[reportArgumentType]
     assert (await service.retrieve_memories("rathole")).degraded == ("evidence_unavailable",)
 
 

@@ -81,10 +81,10 @@ def test_words_count_by_their_rarity():
 
 def test_neighbours_lend_a_part_of_what_they_are_ahead():
     turns = [turn(number) for number in (1, 2, 3, 5)]
-    lent = neighbour_boosts(turns, {"talk-1": 0.8, "talk-5": 0.4}, share=0.5)
-    assert lent == {"talk-2": 0.4, "talk-3": 0.2}
-    lent = neighbour_boosts(turns, {"talk-1": 0.8, "talk-2": 0.6, "talk-3": 0.8}, share=0.5)
-    assert lent == {"talk-2": pytest.approx(0.1), "talk-5": pytest.approx(0.2)}
+    boosts = neighbour_boosts(turns, {"talk-1": 0.8, "talk-5": 0.4}, share=0.5)
+    assert boosts == {"talk-2": 0.4, "talk-3": 0.2}
+    boosts = neighbour_boosts(turns, {"talk-1": 0.8, "talk-2": 0.6, "talk-3": 0.8}, share=0.5)
+    assert boosts == {"talk-2": pytest.approx(0.1), "talk-5": pytest.approx(0.2)}
 
 
 def test_the_best_neighbour_counts_and_not_their_sum():
@@ -95,8 +95,8 @@ def test_the_best_neighbour_counts_and_not_their_sum():
 def test_several_memories_of_one_turn_all_lend_and_all_get():
     same = Candidate("talk-1-again", 0, 0.0, "talk", 1)
     beside = Candidate("talk-2-again", 0, 0.0, "talk", 2)
-    lent = neighbour_boosts([turn(1), same, turn(2), beside], {"talk-1": 0.8, "talk-1-again": 0.1}, share=0.5)
-    assert lent == {"talk-2": 0.4, "talk-2-again": 0.4}
+    boosts = neighbour_boosts([turn(1), same, turn(2), beside], {"talk-1": 0.8, "talk-1-again": 0.1}, share=0.5)
+    assert boosts == {"talk-2": 0.4, "talk-2-again": 0.4}
 
 
 def test_other_sessions_and_memories_without_a_place_lend_nothing():
@@ -104,15 +104,15 @@ def test_other_sessions_and_memories_without_a_place_lend_nothing():
     assert neighbour_boosts(found, {candidate.content_hash: 1.0 for candidate in found}, share=0.5) == {}
 
 
-def test_a_lent_score_is_part_of_the_sum_and_shows_in_the_votes():
+def test_a_boost_is_part_of_the_sum_and_shows_in_the_votes():
     fused = fuse_scores({"vector": [turn(1, 0.9), turn(2, 0.5)]}, {"vector": 1.0}, neighbour_weight=0.5)
     second = next(candidate for candidate in fused if candidate.content_hash == "talk-2")
-    alone = second.votes["vector"].contribution
-    assert second.votes["neighbour"].contribution == pytest.approx(0.5 * (1.0 - alone))
+    alone = second.contributions["vector"].contribution
+    assert second.contributions["neighbour"].contribution == pytest.approx(0.5 * (1.0 - alone))
     assert second.score == pytest.approx(alone + 0.5 * (1.0 - alone))
 
 
-def test_a_memory_that_only_a_neighbour_knows_is_ranked_by_what_it_is_lent():
+def test_a_memory_that_only_a_neighbour_knows_is_ranked_by_its_boost():
     fused = fuse_scores({"vector": [turn(1, 0.9)], "neighbour": [turn(2)]}, {"vector": 1.0}, neighbour_weight=0.5)
     assert [(candidate.content_hash, candidate.score) for candidate in fused] == [("talk-1", 1.0), ("talk-2", 0.5)]
 

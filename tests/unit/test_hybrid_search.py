@@ -11,11 +11,11 @@ from mcp_memory_service.config import HybridSearchSettings
 from mcp_memory_service.hybrid_search import (
     FusedCandidate,
     RankingPolicy,
+    Vote,
     above_background,
     apply_recency_decay,
     as_rare_as_they_are_few,
     combine_results_rrf,
-    debug_of,
     dividing_tags,
     fuse_rrf,
     fuse_scores,
@@ -71,26 +71,24 @@ def test_rrf_score_falls_with_the_rank(rank: int, k: int):
 def test_combine_results_rrf_alpha_1_is_the_vector_list():
     fused = combine_results_rrf([found("a"), found("b")], [found("t", 9.0), found("b", 5.0)], alpha=1.0)
     assert names(fused) == ["a", "b"]
-    assert all(set(candidate.votes) == {"vector"} for candidate in fused)
+    assert all(set(candidate.contributions) == {"vector"} for candidate in fused)
 
 
 def test_combine_results_rrf_alpha_0_is_the_tag_list():
     fused = combine_results_rrf([found("a"), found("b")], [found("t", 9.0), found("b", 5.0)], alpha=0.0)
     assert names(fused) == ["t", "b"]
-    assert all(set(candidate.votes) == {"tag"} for candidate in fused)
+    assert all(set(candidate.contributions) == {"tag"} for candidate in fused)
 
 
 def test_combine_results_rrf_overlap_adds_both_votes():
     fused = combine_results_rrf([found("a", 0.9), found("b", 0.8)], [found("b", 2.5)], alpha=0.7)
     assert names(fused) == ["b", "a"]
-    debug = debug_of(fused[0], 0.7, ["Rathole"], "rrf")
-    assert debug.final_score == pytest.approx(0.7 / 62 + 0.3 / 61)
-    assert (debug.vector_score, debug.vector_rank, debug.vector_rrf) == (0.8, 2, 0.7 / 62)
-    assert (debug.tag_score, debug.tag_rank, debug.tag_matches) == (2.5, 1, ("Rathole",))
-    assert debug.tag_boost == pytest.approx(0.3 / 61)
-    assert (debug.recency_factor, debug.alpha_used) == (1.0, 0.7)
-    alone = debug_of(fused[1], 0.7, ["Rathole"], "rrf")
-    assert (alone.tag_rank, alone.tag_score, alone.tag_boost, alone.tag_matches) == (None, None, 0.0, ())
+    both, alone = fused
+    assert both.score == pytest.approx(0.7 / 62 + 0.3 / 61)
+    assert both.contributions["vector"] == Vote(rank=2, score=0.8, contribution=0.7 / 62)
+    assert both.contributions["tag"] == pytest.approx(Vote(rank=1, score=2.5, contribution=0.3 / 61))
+    assert both.recency_factor == 1.0
+    assert set(alone.contributions) == {"vector"}
 
 
 def test_combine_results_rrf_of_nothing_is_nothing():
@@ -121,7 +119,7 @@ def test_fused_parts_add_up_and_fall(by_vector: list[Candidate], by_tag: list[Ca
     scores = [candidate.score for candidate in fused]
     assert scores == sorted(scores, reverse=True)
     for candidate in fused:
-        assert candidate.score == pytest.approx(sum(vote.contribution for vote in candidate.votes.values()))
+        assert candidate.score == pytest.approx(sum(vote.contribution for vote in candidate.contributions.values()))
         assert 0 < candidate.score <= 1 / 61 + 1e-12
 
 
@@ -197,20 +195,20 @@ def test_score_fusion_keeps_distances_that_ranks_forget():
     # By rank a and b are equal: first and second each. By score a is far ahead by vector, b hardly by words.
     assert names(fuse_scores(signals, {"vector": 0.5, "keyword": 0.5}))[0] == "a"
     assert names(fuse_scores(signals, {"vector": 0.01, "keyword": 0.99}))[0] == "b"
-    assert share_of_best([4.0, 2.0, 1.0]) == [1.0, 0.5, 0.25]
-    assert share_of_best([0.0, 0.0]) == [1.0, 1.0]
-    assert share_of_best([]) == []
+    assert share_of_best([4.0, 2.0, 1.0]).tolist() == [1.0, 0.5, 0.25]
+    assert share_of_best([0.0, 0.0]).tolist() == [1.0, 1.0]
+    assert share_of_best([]).tolist() == []
 
 
 def test_vector_scores_are_measured_from_their_background():
-    assert above_background([0.9, 0.5]) == pytest.approx([1.0, 1 / 3])
-    assert above_background([0.4, 0.4]) == [1.0, 1.0]
-    assert above_background([]) == []
+    assert above_background([0.9, 0.5]).tolist() == pytest.approx([1.0, 1 / 3])
+    assert above_background([0.4, 0.4]).tolist() == [1.0, 1.0]
+    assert above_background([]).tolist() == []
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1))
 def test_scaled_vector_scores_are_between_0_and_1_in_the_same_order(scores: list[float]):
-    scaled = above_background(scores)
+    scaled = above_background(scores).tolist()
     assert max(scaled) == 1.0
     assert min(scaled) >= 0.0
     by_scaled = sorted(range(len(scores)), key=lambda position: -scaled[position])
@@ -320,8 +318,8 @@ def test_recency_decay_multiplies_the_score_and_sorts_again():
     old, new = found("old", created_at=0), found("new", created_at=NOW)
     fused = apply_recency_decay(combine_results_rrf([old, new], [], alpha=0.5), 0.01, NOW)
     assert names(fused) == ["new", "old"]
-    debug = debug_of(fused[1], 0.5, [], "rrf")
-    assert debug.final_score == pytest.approx((debug.vector_rrf + debug.tag_boost) * debug.recency_factor)
+    parts = sum(vote.contribution for vote in fused[1].contributions.values())
+    assert fused[1].score == pytest.approx(parts * fused[1].recency_factor)
 
 
 def test_a_memory_from_the_future_counts_as_new():

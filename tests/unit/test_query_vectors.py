@@ -8,9 +8,9 @@ import pytest
 from tests.fakes import WordEmbedder
 
 from mcp_memory_service.errors import EmbedderUnavailable
-from mcp_memory_service.models import MemoryDraft, Vector
+from mcp_memory_service.models import MemoryDraft, SearchRequest, Vector
 from mcp_memory_service.services import MemoryService
-from mcp_memory_service.services.search.query_vectors import QueryVectors
+from mcp_memory_service.services.search.cached_inputs import QueryVectors
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 
@@ -48,7 +48,7 @@ async def test_a_query_that_is_asked_again_is_not_embedded_again(embedder: Gated
 
 
 async def test_the_query_that_was_asked_longest_ago_goes_first(embedder: GatedEmbedder):
-    vectors = QueryVectors(embedder, most=2)
+    vectors = QueryVectors(embedder, limit=2)
     for query in ("a", "b", "a", "c", "a", "b"):
         await vectors.vector(query)
     assert embedder.asked == ["a", "b", "c", "b"]
@@ -111,7 +111,7 @@ async def test_the_pages_of_a_search_embed_its_query_once(storage: SqliteVecStor
     await service.store_batch([MemoryDraft(content=f"port {number}") for number in range(5)])
     embedder.asked.clear()
     pages = [await service.retrieve_memories("port", page, page_size=2) for page in (1, 2, 3)]
-    await service.explain("port", pages[0].results[0].memory.content_hash)
+    await service.explain(SearchRequest("port"), pages[0].results[0].memory.content_hash)
     assert embedder.asked == ["port"]
     assert len({hit.memory.content for page in pages for hit in page.results}) == 5
 

@@ -5,7 +5,7 @@ from tests.fakes import PartlyBrokenStorage, WordEmbedder
 
 from mcp_memory_service.models import MemoryDraft, MemoryPatch, TagCount
 from mcp_memory_service.services import MemoryService
-from mcp_memory_service.services.search.tag_cache import CACHE_SECONDS, TagCache
+from mcp_memory_service.services.search.cached_inputs import TAGS_KEPT_SECONDS, TagCache
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 
@@ -31,11 +31,11 @@ def counting(storage: SqliteVecStorage) -> CountingStorage:
 
 async def test_the_list_is_asked_for_once_a_minute(counting: CountingStorage, seconds: list[float]):
     cache = TagCache(counting, "default", lambda: seconds[0])
-    for moment in (0.0, 1.0, CACHE_SECONDS - 0.1):
+    for moment in (0.0, 1.0, TAGS_KEPT_SECONDS - 0.1):
         seconds[0] = moment
         await cache.tags()
     assert counting.asked == 1
-    seconds[0] = CACHE_SECONDS
+    seconds[0] = TAGS_KEPT_SECONDS
     await cache.tags()
     assert counting.asked == 2
 

@@ -4,8 +4,7 @@ from dataclasses import asdict
 
 from pydantic import Field, model_validator
 
-from ..hybrid_search.fusion import FusionMethod
-from ..hybrid_search.policy import RankingPolicy
+from ..hybrid_search.policy import FusionMethod, RankingPolicy
 from ..models import TunedWeights
 from .sources import ENV_PREFIX, EnvironmentSettings, from_environment
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..embeddings.base import Embedder
 from ..hybrid_search import RankingPolicy
-from ..models import MemoryDraft, Progress, SearchMode, content_hash
+from ..models import MemoryDraft, Progress, SearchMode, SearchRequest, content_hash
 from ..services import MemoryService, ServiceLimits
 from ..storage.ports import Store
 from .dataset import Dataset, Document, EvaluationQuery
@@ -86,7 +86,7 @@ class Collections:
     async def answer(self, query: EvaluationQuery, mode: SearchMode) -> Answer:
         service = self.service(query.collection)
         started = time.perf_counter()
-        found = await service.retrieve_memories(query.text, page_size=DEPTH, mode=mode)
+        found = await service.search(SearchRequest(query.text, page_size=DEPTH, mode=mode))
         took_ms = (time.perf_counter() - started) * 1000.0
         ranked = self.documents(query.collection, [hit.memory.content_hash for hit in found.results])
         return Answer(query, measure(ranked, query.relevant), took_ms, found.alpha_used)

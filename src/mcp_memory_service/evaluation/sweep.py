@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..hybrid_search import RankingPolicy
 from ..models import Progress
-from ..services import Asked, MemoryService
+from ..services import AskedSignals, MemoryService
 from .metrics import DEPTH, Grades, Measures, mean_measures, measure
 
 # By the name that a user gives: the field of the policy.
@@ -29,7 +29,7 @@ class Judged:
     """A query with its answers and what is relevant to it (content hashes with grades)."""
 
     service: MemoryService
-    asked: Asked
+    asked: AskedSignals
     relevant: Grades
 
 

@@ -9,7 +9,7 @@ from itertools import product
 
 from ..embeddings.base import Embedder
 from ..errors import InvalidInput
-from ..hybrid_search import RankingPolicy
+from ..hybrid_search import VECTOR, RankingPolicy
 from ..models import Feedback, Memory, MemoryDraft, Progress, TunedWeights, content_hash
 from ..services import MemoryService
 from ..storage.ports import Store
@@ -132,7 +132,7 @@ def _grid(current: TunedWeights, fixed: Collection[str], *, has_sessions: bool) 
 
 
 def _has_sessions(judged: Sequence[Judged]) -> bool:
-    return any(found.session for query in judged for found in query.asked.answers.vector.candidates)
+    return any(found.session for query in judged for found in query.asked.results.of(VECTOR).candidates)
 
 
 def feedback_queries(service: MemoryService, feedback: Sequence[Feedback]) -> list[tuple[MemoryService, str, Grades]]:

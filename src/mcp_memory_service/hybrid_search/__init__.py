@@ -11,24 +11,23 @@ from .evidence import (
     vector_prominence,
     word_evidence,
 )
-from .fusion import (
+from .fusion import combine_results_rrf, fuse_rrf, fuse_scores, rrf_score
+from .graph import missing_neighbours, neighbour_boosts
+from .policy import FusionMethod, RankingPolicy
+from .recency import apply_recency_decay, recency_factor
+from .signals import (
     KEYWORD,
     NEIGHBOUR,
+    SIGNALS,
     TAG,
     VECTOR,
-    FusionMethod,
-    HybridScoreDebug,
+    Signal,
     above_background,
-    combine_results_rrf,
-    debug_of,
-    fuse_rrf,
-    fuse_scores,
-    rrf_score,
+    chosen_signals,
     share_of_best,
+    signal_weights,
+    stands_alone,
 )
-from .graph import missing_neighbours, neighbour_boosts
-from .policy import RankingPolicy
-from .recency import apply_recency_decay, recency_factor
 from .tag_weights import as_rare_as_they_are_few, dividing_tags, shared_ranks, tag_weights
 from .text.query_tags import STOP_WORDS, TagVocabulary, extract_query_keywords
 from .text.snippets import matched_spans, snippet
@@ -38,6 +37,7 @@ __all__ = [
     "BALANCED_ALPHA",
     "KEYWORD",
     "NEIGHBOUR",
+    "SIGNALS",
     "STOP_WORDS",
     "TAG",
     "VECTOR",
@@ -46,9 +46,9 @@ __all__ = [
     "Fused",
     "FusedCandidate",
     "FusionMethod",
-    "HybridScoreDebug",
     "Pool",
     "RankingPolicy",
+    "Signal",
     "TagVocabulary",
     "Vote",
     "WordEvidence",
@@ -57,8 +57,8 @@ __all__ = [
     "apply_recency_decay",
     "as_rare_as_they_are_few",
     "best_first",
+    "chosen_signals",
     "combine_results_rrf",
-    "debug_of",
     "dividing_tags",
     "extract_query_keywords",
     "fuse_rrf",
@@ -74,7 +74,9 @@ __all__ = [
     "rrf_score",
     "share_of_best",
     "shared_ranks",
+    "signal_weights",
     "snippet",
+    "stands_alone",
     "tag_weights",
     "vector_prominence",
     "word_evidence",

@@ -1,33 +1,29 @@
 """The graph signal: a memory is drawn towards the score of its best neighbour in the same session.
 
-What answers a question is often said one turn after the words that match it. Only the difference is lent: a part of the
-whole score would lift all memories of all sessions above those that belong to none.
+What answers a question is often said one turn after the words that match it. A neighbour adds a part of the difference
+of the two scores: a part of the whole score would lift all memories of all sessions above those that belong to none.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..models import Candidate
+from .columns.arrays import Places, Scores
 from .columns.candidates import Candidates
 
-# Steps within which a neighbour lends to who was found; who was not is brought in from one step away (docs/adr/0008).
+# Steps within which a neighbour boosts who was found; who was not is brought in from one step away (docs/adr/0008).
 REACH = 2
-
-Places: TypeAlias = NDArray[np.int64]
-Scores: TypeAlias = NDArray[np.float64]
 
 
 def neighbour_boosts(candidates: Collection[Candidate], scores: Mapping[str, float], share: float) -> dict[str, float]:
-    """What each candidate gets from its neighbours: the most that one of them lends, which is `share` to the power of
-    the steps between them times the difference of their scores. Who has no place in a session neither lends nor gets.
-    """
+    """What neighbours add to the score of each candidate: the most that one of them does, which is `share` to the power
+    of the steps between them times the difference of their scores. Who has no place in a session takes no part."""
     scored = Candidates.of([each._replace(score=scores.get(each.content_hash, 0.0)) for each in candidates])
-    lent: list[float] = SessionPositions.of(scored).lent(scored.scores, share).tolist()
-    return {each: score for each, score in zip(scored.content_hashes, lent, strict=True) if score > 0.0}
+    boosts: list[float] = SessionPositions.of(scored).boosts(scored.scores, share).tolist()
+    return {each: boost for each, boost in zip(scored.content_hashes, boosts, strict=True) if boost > 0.0}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,18 +63,18 @@ class SessionPositions:
             return np.argsort(self.sessions * (high - low + 1) + (self.sequences - low))
         return np.lexsort((self.sequences, self.sessions))
 
-    def lent(self, scores: Scores, share: float) -> Scores:
+    def boosts(self, scores: Scores, share: float) -> Scores:
         """What each candidate gets from its neighbours, as `neighbour_boosts` has it; 0 for who gets nothing."""
-        lent = np.zeros(len(scores))
+        boosts = np.zeros(len(scores))
         if not len(self.at):
-            return lent
+            return boosts
         in_order = self._order()
         receivers = self.at[in_order]
         own = scores[receivers]
         near = _best_near(self.sessions[in_order], self.sequences[in_order], own)
         offers = [share**steps * (best - own) for steps, best in enumerate(near, start=1)]
-        lent[receivers] = np.maximum(0.0, np.max(offers, axis=0))
-        return lent
+        boosts[receivers] = np.maximum(0.0, np.max(offers, axis=0))
+        return boosts
 
 
 def _placed(candidates: Candidates) -> tuple[Places, Sequence[str], Sequence[int]]:
@@ -102,16 +98,16 @@ def _best_near(sessions: Places, sequences: Places, scores: Scores) -> Iterator[
     begins[1:] = (sessions[1:] != sessions[:-1]) | (sequences[1:] != sequences[:-1])
     starts = np.flatnonzero(begins)
     turn_of = np.cumsum(begins) - 1
-    lends = np.maximum(0.0, np.maximum.reduceat(scores, starts))  # several may come from one turn: the best lends
+    best = np.maximum(0.0, np.maximum.reduceat(scores, starts))  # several may come from one turn: the best counts
     turns, talks = sequences[starts], sessions[starts]
     near = np.zeros((REACH, len(starts)))
     for ahead in range(1, REACH + 1):  # turns are distinct and sorted: who is two steps away is at most two further on
         steps = turns[ahead:] - turns[:-ahead]
         earlier = np.flatnonzero((talks[ahead:] == talks[:-ahead]) & (steps > 0) & (steps <= REACH))
         later, row = earlier + ahead, steps[earlier] - 1
-        near[row, earlier] = np.maximum(near[row, earlier], lends[later])
-        near[row, later] = np.maximum(near[row, later], lends[earlier])
-    return (best[turn_of] for best in near)
+        near[row, earlier] = np.maximum(near[row, earlier], best[later])
+        near[row, later] = np.maximum(near[row, later], best[earlier])
+    return (row[turn_of] for row in near)
 
 
 def missing_neighbours(leading: Sequence[Candidate], known: Sequence[Candidate]) -> list[str]:

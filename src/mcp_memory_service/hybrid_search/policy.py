@@ -1,8 +1,9 @@
 """The numbers of the ranking, in one value; every default says where it comes from."""
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from .fusion import FusionMethod
+FusionMethod: TypeAlias = Literal["rrf", "score"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..timestamps import MICROSECONDS_PER_DAY
+from .columns.arrays import Scores
 from .columns.fused import Fused, FusedCandidate
-from .graph import Scores
 
 
 def recency_factor(created_at: int, now: int, decay: float, floor: float = 0.0) -> float:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from ..models import Memory
 from ..schemas import ListOut, MemoryOut, PagedOut, RankedOut, RetrieveOut, SearchOut
-from ..services import MemoryListing, RetrievalResult
+from ..services import MemoryListing, SearchResult
 
 # Every content that is shown at all is shown this far, if it is that long.
 MIN_CONTENT_CHARS = 200
@@ -70,7 +70,7 @@ def reply(text: str, structured: BaseModel) -> CallToolResult:
     )
 
 
-def fit_hits(found: RetrievalResult, budget: int) -> tuple[str, FittingHits]:
+def fit_hits(found: SearchResult, budget: int) -> tuple[str, FittingHits]:
     full = RetrieveOut.of(found)
     hits = [CutHit(**hit.model_dump(exclude={"memory"}), memory=_bounded(hit.memory)) for hit in full.results]
     shown = _fitting(hits, [hit.memory for hit in hits], budget)

@@ -11,7 +11,7 @@ from pydantic import Field
 from starlette.types import ASGIApp
 
 from .. import __version__
-from ..models import UNSET, MemoryDraft, MemoryPatch, SearchMode
+from ..models import UNSET, MemoryDraft, MemoryPatch, SearchMode, SearchRequest
 from ..schemas import After, Before, Moment, Page, PageSize, StatsOut, TagFilter, TypeFilter, microseconds
 from ..services import MemoryService
 from .response_budget import (
@@ -150,19 +150,21 @@ def _add_retrieve_tool(server: MCPServer[Any], service: MemoryService, response_
         """Find what is remembered about something, best first, by meaning, words and the tags that the query names.
         Call it before starting a task or answering a question about a project. Returns texts with score, tags, date
         and content_hash; a long text may be cut (content_cut), get_memory has all of it."""
-        found = await service.retrieve_memories(
-            query,
-            page,
-            page_size,
-            tags,
-            memory_type,
-            min_similarity,
-            tag_match=tag_match,
-            after=microseconds(after),
-            before=microseconds(before),
-            mode=mode,
-            alpha=alpha,
-            debug=debug,
+        found = await service.search(
+            SearchRequest(
+                query,
+                page,
+                page_size,
+                None if tags is None else tuple(tags),
+                memory_type,
+                min_similarity,
+                tag_match,
+                microseconds(after),
+                microseconds(before),
+                mode,
+                alpha,
+                debug=debug,
+            )
         )
         return reply(*fit_hits(found, response_chars))
 

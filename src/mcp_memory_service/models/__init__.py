@@ -25,7 +25,17 @@ from .memory import (
     fold_tag,
     json_chars,
 )
-from .search import Candidate, IndexedText, MemoryFilter, QueryTerms, SearchMode, TagMatch, TextMatches, VectorSample
+from .search import (
+    Candidate,
+    IndexedText,
+    MemoryFilter,
+    QueryTerms,
+    SearchMode,
+    SearchRequest,
+    TagMatch,
+    TextMatches,
+    VectorSample,
+)
 from .stats import StoreStats
 
 __all__ = [
@@ -50,6 +60,7 @@ __all__ = [
     "Purged",
     "QueryTerms",
     "SearchMode",
+    "SearchRequest",
     "StoreOutcome",
     "StoreStats",
     "TagCount",

@@ -14,6 +14,31 @@ SearchMode: TypeAlias = Literal["hybrid", "semantic", "keyword"]
 
 
 @dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A search as every door asks for it; the service checks it."""
+
+    query: str
+    page: int = 1
+    page_size: int = 10
+    tags: tuple[str, ...] | None = None
+    """Only memories with these, which then also rank them. None finds the tags that the query names; empty ignores
+    tags."""
+    memory_type: str | None = None
+    min_similarity: float | None = None
+    """Drops vector hits only."""
+    tag_match: TagMatch = "any"
+    after: int | None = None
+    before: int | None = None
+    mode: SearchMode = "hybrid"
+    """`semantic` and `keyword` ask one signal alone."""
+    alpha: float | None = None
+    fts_weight: float | None = None
+    vector_weight: float | None = None
+    """The two weights are another way to give alpha: the share of the vector weight."""
+    debug: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryFilter:
     """Which memories may be considered at all; every field is applied inside the engine's query."""
 

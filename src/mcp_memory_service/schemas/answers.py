@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from ..hybrid_search import KEYWORD, TAG, VECTOR, Evidence, FusionMethod, HybridScoreDebug, Vote
+from ..hybrid_search import KEYWORD, NEIGHBOUR, SIGNALS, TAG, VECTOR, Evidence, FusionMethod, Vote
 from ..models import Memory, Purged, SearchMode, StoreOutcome, StoreStats, TagCount
-from ..services import Explanation, Hit, MemoryListing, Paging, RetrievalResult
+from ..services import Explanation, Hit, MemoryListing, Paging, ScoreBreakdown, SearchResult
 from ..timestamps import from_microseconds
 from .fields import Moment
 
@@ -86,8 +86,26 @@ class DebugOut(BaseModel):
     fusion: FusionMethod
 
     @classmethod
-    def of(cls, debug: HybridScoreDebug) -> "DebugOut":
-        return cls.model_validate(debug, from_attributes=True)
+    def of(cls, breakdown: ScoreBreakdown) -> "DebugOut":
+        votes = breakdown.contributions
+        vector, tag, keyword, neighbour = (votes.get(name) for name in (VECTOR, TAG, KEYWORD, NEIGHBOUR))
+        return cls(
+            vector_score=vector.score if vector else None,
+            vector_rank=vector.rank if vector else None,
+            vector_rrf=vector.contribution if vector else 0.0,
+            tag_score=tag.score if tag else None,
+            tag_rank=tag.rank if tag else None,
+            tag_boost=tag.contribution if tag else 0.0,
+            tag_matches=list(breakdown.tag_matches),
+            keyword_score=keyword.score if keyword else None,
+            keyword_rank=keyword.rank if keyword else None,
+            keyword_rrf=keyword.contribution if keyword else 0.0,
+            neighbour_boost=neighbour.contribution if neighbour else 0.0,
+            recency_factor=breakdown.recency_factor,
+            final_score=breakdown.final_score,
+            alpha_used=breakdown.alpha_used,
+            fusion=breakdown.fusion,
+        )
 
 
 class EvidenceOut(BaseModel):
@@ -162,7 +180,7 @@ class RetrieveOut(SearchOut):
     results: list[HitOut]
 
     @classmethod
-    def of(cls, found: RetrievalResult) -> "RetrieveOut":
+    def of(cls, found: SearchResult) -> "RetrieveOut":
         return cls(
             **_paged(found.paging),
             results=[HitOut.of(hit) for hit in found.results],
@@ -223,7 +241,7 @@ class ExplainOut(BaseModel):
             total=explained.total,
             filtered_by=list(explained.filtered_by),
             signals=_votes(explained.signals),
-            signals_without_it=[name for name in (VECTOR, KEYWORD, TAG) if name not in explained.signals],
+            signals_without_it=[name for name in SIGNALS if name not in explained.signals],
             recency_factor=explained.recency_factor,
             final_score=explained.final_score,
             alpha_used=explained.alpha_used,
@@ -233,7 +251,7 @@ class ExplainOut(BaseModel):
                     content_hash=ahead.memory.content_hash,
                     rank=ahead.rank,
                     content=ahead.memory.content[:AHEAD_CHARS],
-                    signals=_votes(ahead.votes),
+                    signals=_votes(ahead.contributions),
                 )
                 for ahead in explained.outranked_by
             ],

@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..errors import InvalidInput
-from ..models import UNSET, MemoryDraft, MemoryPatch, SearchMode, content_hash
-from ..services import MemoryService, SearchOptions
+from ..models import UNSET, MemoryDraft, MemoryPatch, SearchMode, SearchRequest, content_hash
+from ..services import MemoryService
 from ..services.write.checks import MAX_BATCH
 from .answers import ExplainOut, ListOut, PurgedOut, RetrieveOut
 from .fields import After, Before, Moment, Page, PageSize, TagFilter, TypeFilter, microseconds
@@ -159,11 +159,14 @@ class SearchIn(FilterIn):
     )
     vector_weight: float | None = Field(default=None, ge=0, le=1, description="Weight of meaning; see fts_weight")
 
-    def least_similarity(self) -> float | None:
-        return self.vector_threshold if self.min_similarity is None else self.min_similarity
-
-    def options(self) -> SearchOptions:
-        return SearchOptions(
+    def request(self, *, debug: bool = False) -> SearchRequest:
+        return SearchRequest(
+            query=self.query,
+            page=self.page,
+            page_size=self.page_size,
+            tags=None if self.tags is None else tuple(self.tags),
+            memory_type=self.memory_type,
+            min_similarity=self.vector_threshold if self.min_similarity is None else self.min_similarity,
             tag_match=self.tag_match,
             after=microseconds(self.after),
             before=microseconds(self.before),
@@ -171,6 +174,7 @@ class SearchIn(FilterIn):
             alpha=self.alpha,
             fts_weight=self.fts_weight,
             vector_weight=self.vector_weight,
+            debug=debug,
         )
 
 
@@ -186,11 +190,7 @@ class RetrieveIn(SearchIn):
     debug: bool = Field(default=False, description="Add the arithmetic of each score")
 
     async def search_in(self, service: MemoryService) -> RetrieveOut:
-        options = self.options()
-        options["debug"] = self.debug
-        found = await service.retrieve_memories(
-            self.query, self.page, self.page_size, self.tags, self.memory_type, self.least_similarity(), **options
-        )
+        found = await service.search(self.request(debug=self.debug))
         return RetrieveOut.of(found)
 
 
@@ -206,15 +206,7 @@ class ExplainIn(SearchIn):
     content_hash: str = Field(description="The memory to explain, returned by the search or not")
 
     async def explain_in(self, service: MemoryService) -> ExplainOut:
-        explained = await service.explain(
-            self.query,
-            self.content_hash,
-            self.page_size,
-            self.tags,
-            self.memory_type,
-            self.least_similarity(),
-            **self.options(),
-        )
+        explained = await service.explain(self.request(), self.content_hash)
         return ExplainOut.of(explained)
 
 

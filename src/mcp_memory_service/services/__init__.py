@@ -1,15 +1,16 @@
 """The use cases: what REST, MCP and the command line all call."""
 
-from .memory_service import Asked, MemoryService, SearchOptions
+from .health import Health
+from .memory_service import AskedSignals, MemoryService
 from .search.explanation import Ahead, Explanation
-from .search.results import Health, Hit, MemoryListing, Paging, RetrievalResult, SignalRank
+from .search.results import Hit, MemoryListing, Paging, ScoreBreakdown, SearchResult
 from .write.migration import Migration, MigrationReport
 from .write.storing import ServiceLimits
 from .write.transfer import Import, ImportLine, ImportReport, every_memory
 
 __all__ = [
     "Ahead",
-    "Asked",
+    "AskedSignals",
     "Explanation",
     "Health",
     "Hit",
@@ -21,9 +22,8 @@ __all__ = [
     "Migration",
     "MigrationReport",
     "Paging",
-    "RetrievalResult",
-    "SearchOptions",
+    "ScoreBreakdown",
+    "SearchResult",
     "ServiceLimits",
-    "SignalRank",
     "every_memory",
 ]

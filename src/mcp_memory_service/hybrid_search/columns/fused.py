@@ -8,7 +8,7 @@ from typing import NamedTuple, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph import Places, Scores
+from .arrays import Places, Scores
 from .candidates import Candidates
 
 
@@ -27,7 +27,7 @@ class FusedCandidate(NamedTuple):
     content_hash: str
     created_at: int
     score: float
-    votes: Mapping[str, Vote]
+    contributions: Mapping[str, Vote]
     recency_factor: float = 1.0
 
 
@@ -63,7 +63,9 @@ class Fused(Sequence[FusedCandidate]):
             np.array([item.score for item in items], np.float64),
         )
         factors = np.array([item.recency_factor for item in items], np.float64)
-        return cls(pool, np.arange(len(items)), [item.votes for item in items].__getitem__, factors, sorted=True)
+        return cls(
+            pool, np.arange(len(items)), [item.contributions for item in items].__getitem__, factors, sorted=True
+        )
 
     @cached_property
     def order(self) -> Places:

@@ -9,7 +9,8 @@ from typing import TypeVar
 import numpy as np
 
 from ...models import Candidate
-from ..graph import Places, SessionPositions
+from ..graph import SessionPositions
+from .arrays import Places
 from .candidates import Candidates
 from .digests import Digests
 
@@ -51,12 +52,12 @@ class Pool(Mapping[str, Candidates]):
         return Pool({**self.lists, name: columns}, {**self.places, name: places}, everyone, self)
 
     @cached_property
-    def seats(self) -> SessionPositions:
+    def positions(self) -> SessionPositions:
         """Who has a place in a session."""
         if self.earlier is None:
             return SessionPositions.of(self.everyone)
         known = len(self.earlier.everyone)
-        return self.earlier.seats.joined_by(self.everyone[known:], known)
+        return self.earlier.positions.joined_by(self.everyone[known:], known)
 
     def __getitem__(self, name: str) -> Candidates:
         return self.lists[name]

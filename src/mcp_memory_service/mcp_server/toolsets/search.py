@@ -6,6 +6,7 @@ from mcp.server import MCPServer
 from mcp.types import CallToolResult
 from pydantic import Field
 
+from ...models import SearchRequest
 from ...schemas import PageSize, TypeFilter
 from ...services import MemoryService
 from ...services.write.checks import DEFAULT_FTS_WEIGHT, DEFAULT_VECTOR_WEIGHT
@@ -19,6 +20,10 @@ Query: TypeAlias = Annotated[str, Field(description='What to look for; "quoted w
 Weight: TypeAlias = Annotated[float, Field(ge=0, le=1, description="Weight of this signal, 0 to 1")]
 Threshold: TypeAlias = Annotated[float, Field(ge=-1, le=1, description="Least similarity in meaning")]
 TagsFilter: TypeAlias = Annotated[list[str] | None, Field(description="Only memories with these tags")]
+
+
+def _named(tags: list[str] | None) -> tuple[str, ...] | None:
+    return None if tags is None else tuple(tags)
 
 
 def add_search_tools(server: MCPServer[Any], service: MemoryService, response_chars: int) -> None:
@@ -40,14 +45,16 @@ def _add_hybrid_search(server: MCPServer[Any], service: MemoryService, response_
     ) -> Annotated[CallToolResult, FittingHits]:
         """Search by words and by meaning with weights of your own. For most questions retrieve_memory is better, as it
         chooses the weights by itself; use this when results lean too much to one side."""
-        found = await service.retrieve_memories(
-            query,
-            page_size=limit,
-            tags=tags,
-            memory_type=memory_type,
-            min_similarity=vector_threshold,
-            fts_weight=fts_weight,
-            vector_weight=vector_weight,
+        found = await service.search(
+            SearchRequest(
+                query,
+                page_size=limit,
+                tags=_named(tags),
+                memory_type=memory_type,
+                min_similarity=vector_threshold,
+                fts_weight=fts_weight,
+                vector_weight=vector_weight,
+            )
         )
         return reply(*fit_hits(found, response_chars))
 
@@ -64,8 +71,15 @@ def _add_single_signal_searches(server: MCPServer[Any], service: MemoryService, 
     ) -> Annotated[CallToolResult, FittingHits]:
         """Search by meaning alone, for questions whose words may differ from those of the memory: "how does auth work"
         finds a note about verify_credentials. Not for exact names."""
-        found = await service.retrieve_memories(
-            query, page_size=limit, tags=tags, memory_type=memory_type, min_similarity=threshold, mode="semantic"
+        found = await service.search(
+            SearchRequest(
+                query,
+                page_size=limit,
+                tags=_named(tags),
+                memory_type=memory_type,
+                min_similarity=threshold,
+                mode="semantic",
+            )
         )
         return reply(*fit_hits(found, response_chars))
 
@@ -76,7 +90,7 @@ def _add_single_signal_searches(server: MCPServer[Any], service: MemoryService, 
     ) -> Annotated[CallToolResult, FittingHits]:
         """Search for exact words: names of functions and files, error codes and messages, versions. Finds nothing that
         has none of the words."""
-        found = await service.retrieve_memories(
-            query, page_size=limit, tags=tags, memory_type=memory_type, mode="keyword"
+        found = await service.search(
+            SearchRequest(query, page_size=limit, tags=_named(tags), memory_type=memory_type, mode="keyword")
         )
         return reply(*fit_hits(found, response_chars))

@@ -2,47 +2,203 @@
 by chance. All of it is kept between searches, so that most have nothing to wait for."""
 
 import asyncio
-from dataclasses import replace
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from ...embeddings.base import Embedder
 from ...errors import Unavailable
-from ...hybrid_search import TAG, VECTOR
-from ...models import Vector
+from ...hybrid_search import TAG, VECTOR, TagVocabulary, vector_prominence
+from ...models import Vector, VectorSample, fold_tag
+from ...single_flight import SingleFlight
 from ...storage.ports import Store
-from .query_vectors import QueryVectors
-from .signals import Missing, Prepared, Question, note
-from .similarity_baseline import SimilarityBaseline, SimilarityBaselines
-from .tag_cache import KnownTags, TagCache
+from .query import Missing, SignalQuery, note
 
 TAG_LIST_TIMEOUT_SECONDS = 2.0
 # An embedding server that hangs must not hold a search that tags and words can answer.
 EMBED_TIMEOUT_SECONDS = 10.0
+TAGS_KEPT_SECONDS = 60.0
+# 1.6 MB with the local model (384 numbers each): far more queries than agents page through or retry at one time.
+MAX_QUERY_VECTORS = 1024
+# The mean of so many similarities is known to 3 % of their deviation, the deviation itself to 2 %.
+SAMPLED_VECTORS = 1000
+# So large a part of the memories may come or go before the sample is drawn anew: it moves mean and deviation by less
+# than a sample can tell. Below a hundred memories that is any change at all.
+UNNOTICED_SHARE = 0.01
 
 
-class Preparation:
-    def __init__(self, storage: Store, embedder: Embedder, tags: TagCache) -> None:
-        self._query_vectors = QueryVectors(embedder)
-        self._tags = tags
-        self._background = SimilarityBaselines(storage, tags.namespace)
+@dataclass(frozen=True, slots=True)
+class KnownTags:
+    vocabulary: TagVocabulary
+    memories_per_tag: Mapping[str, int]
+    """By folded tag."""
+    memories: int | None
+    """How many there were in all; None if they could not be counted."""
+    version: int
+    """Of the tags, as the store counts it."""
 
-    async def prepare(self, question: Question) -> Prepared:
+
+@dataclass(frozen=True, slots=True)
+class SimilarityBaseline:
+    """What similarity to expect by chance: a query against a sample of the stored vectors."""
+
+    sample: VectorSample
+    drawn_from: int
+    """So many memories were there."""
+
+    def holds_for(self, corpus_size: int) -> bool:
+        return abs(corpus_size - self.drawn_from) <= UNNOTICED_SHARE * self.drawn_from
+
+    def prominence(self, query_vector: Vector, best: float, corpus_size: int) -> float:
+        """How far the best similarity stands out among all vectors of the corpus."""
+        if self.sample.memories == 0:
+            return 1.0
+        # Row by row, each too short for BLAS to take threads: a product with the whole matrix takes all cores, and
+        # searches that come together then wait for each other.
+        similarities = np.vecdot(self.sample.vectors, query_vector)
+        vectors = round(corpus_size * len(self.sample.vectors) / self.sample.memories)
+        return vector_prominence(best, float(similarities.mean()), float(similarities.std()), vectors)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a search is prepared with; None stands for what it does not need."""
+
+    vector: Vector | Missing | None
+    tags: KnownTags | Missing | None
+    baseline: SimilarityBaseline | Missing | None
+    is_final: bool = False
+    """Whether the search goes on with them even if the store has changed since."""
+
+
+class QueryVectors:
+    """The vectors of the last queries: pages, retries and several agents ask the same again, and the model answers
+    once. Queries are kept as digests: they are private, and may be long."""
+
+    def __init__(self, embedder: Embedder, limit: int = MAX_QUERY_VECTORS) -> None:
+        self._embedder = embedder
+        self._limit = limit
+        self._known: OrderedDict[bytes, Vector] = OrderedDict()
+        """The one that was asked for last comes last."""
+        self._embedding: SingleFlight[bytes, Vector] = SingleFlight()
+
+    async def vector(self, query: str) -> Vector:
+        key = hashlib.sha256(query.encode()).digest()
+        if key in self._known:
+            self._known.move_to_end(key)
+            return self._known[key]
+        return await self._embedding.run(key, lambda: self._embedded(key, query))
+
+    def forget(self, query: str) -> None:
+        """For a vector that turned out to be of no use."""
+        self._known.pop(hashlib.sha256(query.encode()).digest(), None)
+
+    async def _embedded(self, key: bytes, query: str) -> Vector:
+        (embedded,) = await self._embedder.embed([query])
+        vector = np.array(embedded)  # a copy: it may be one row of a batch, and must not keep the others
+        vector.setflags(write=False)
+        self._known[key] = vector
+        if len(self._known) > self._limit:
+            self._known.popitem(last=False)
+        return vector
+
+
+class TagCache:
+    """The tags of a namespace, kept until they change. A new tag is seen by the next search, whichever process wrote
+    it; how many memories there are, and how many carry a tag, may be a minute old if other processes write."""
+
+    def __init__(self, storage: Store, namespace: str, monotonic_seconds: Callable[[], float]) -> None:
+        self._storage = storage
+        self._namespace = namespace
+        self._seconds = monotonic_seconds
+        self._known: KnownTags | None = None
+        self._expires = 0.0
+        self._writes = 0
+
+    def remembered(self) -> KnownTags | None:
+        """What was known last; whether its version is still that of the store is for the search to see."""
+        return self._known if self._seconds() < self._expires else None
+
+    async def tags(self) -> KnownTags:
+        version = await self._storage.tags_version(self._namespace)
+        remembered = self.remembered()
+        if remembered is not None and version == remembered.version:
+            return remembered
+        writes_before = self._writes
+        tags, memories = await asyncio.gather(self._storage.get_all_tags(self._namespace), self._counted())
+        counts = {fold_tag(tag.tag): tag.memories for tag in tags}
+        known = KnownTags(await asyncio.to_thread(TagVocabulary, counts), counts, memories, version)
+        # A write that came in meanwhile may or may not be in this list: use it once, keep it not.
+        if self._writes == writes_before:
+            self._known, self._expires = known, self._seconds() + TAGS_KEPT_SECONDS
+        return known
+
+    def forget(self) -> None:
+        self._writes += 1
+        self._known = None
+
+    async def _counted(self) -> int | None:
+        try:
+            return await self._storage.count_all_memories(self._namespace)
+        except Unavailable:  # told by the search, which counts for itself
+            return None
+
+
+class BaselineCache:
+    """Keeps a baseline until the number of memories has changed by more than a hundredth, so that a search does not pay
+    for each write."""
+
+    def __init__(self, storage: Store, namespace: str) -> None:
+        self._storage = storage
+        self._namespace = namespace
+        self._drawing: SingleFlight[str, SimilarityBaseline] = SingleFlight()
+        self.remembered: SimilarityBaseline | None = None
+        """What was drawn last; whether it still holds is for the search to see."""
+
+    async def baseline(self, corpus_size: int | None) -> SimilarityBaseline:
+        """Of about so many memories, or as it was drawn last if their number is not known."""
+        known = self.remembered
+        if known is not None and (corpus_size is None or known.holds_for(corpus_size)):
+            return known
+        return await self._drawing.run(self._namespace, lambda: self._drawn(corpus_size))
+
+    async def _drawn(self, corpus_size: int | None) -> SimilarityBaseline:
+        sample = await self._storage.sample_vectors(self._namespace, SAMPLED_VECTORS)
+        self.remembered = SimilarityBaseline(sample, sample.memories if corpus_size is None else corpus_size)
+        return self.remembered
+
+
+class CachedInputs:
+    """Of one namespace; the vectors of queries are shared by all."""
+
+    def __init__(
+        self, storage: Store, query_vectors: QueryVectors, namespace: str, monotonic_seconds: Callable[[], float]
+    ) -> None:
+        self._query_vectors = query_vectors
+        self.tags = TagCache(storage, namespace, monotonic_seconds)
+        self._baselines = BaselineCache(storage, namespace)
+
+    async def prepare(self, query: SignalQuery) -> Inputs:
         """With what is known from before, as far as there is any."""
-        tags = (self._tags.remembered() or await self._known_tags()) if TAG in question.wanted else None
-        background = None
-        if VECTOR in question.wanted and question.weighs_evidence:
+        tags = (self.tags.remembered() or await self._known_tags()) if TAG in query.signals else None
+        baseline = None
+        if VECTOR in query.signals and query.weighs_evidence:
             memories = tags.memories if isinstance(tags, KnownTags) else None
-            background = self._background.remembered() or await self._current_background(memories)
-        vector = await self._vector(question.query) if VECTOR in question.wanted else None
-        return Prepared(vector, tags, background)
+            baseline = self._baselines.remembered or await self._baseline(memories)
+        vector = await self._vector(query.text) if VECTOR in query.signals else None
+        return Inputs(vector, tags, baseline)
 
-    async def prepare_anew(self, outdated: Prepared, corpus_size: int | None) -> Prepared:
+    async def prepare_anew(self, outdated: Inputs, corpus_size: int | None) -> Inputs:
         """After what was known of the store turned out to be outdated; the vector of the query holds."""
-        tags, background = outdated.tags, outdated.background
+        tags, baseline = outdated.tags, outdated.baseline
         if tags is not None:
             tags = await self._known_tags()
-        if background is not None:
-            background = await self._current_background(corpus_size)
-        return replace(outdated, tags=tags, background=background)
+        if baseline is not None:
+            baseline = await self._baseline(corpus_size)
+        return replace(outdated, tags=tags, baseline=baseline, is_final=True)
 
     def forget_vector(self, query: str) -> None:
         """It is not what this store was made with."""
@@ -58,12 +214,12 @@ class Preparation:
     async def _known_tags(self) -> KnownTags | Missing:
         try:
             async with asyncio.timeout(TAG_LIST_TIMEOUT_SECONDS):
-                return await self._tags.tags()
+                return await self.tags.tags()
         except (Unavailable, TimeoutError) as error:
             return Missing(note("tag_list_unavailable", error))
 
-    async def _current_background(self, corpus_size: int | None) -> SimilarityBaseline | Missing:
+    async def _baseline(self, corpus_size: int | None) -> SimilarityBaseline | Missing:
         try:
-            return await self._background.current(corpus_size)
+            return await self._baselines.baseline(corpus_size)
         except Unavailable as error:
             return Missing(note("evidence_unavailable", error))

@@ -1,16 +1,16 @@
 """The answer to "why this, why not that": one memory followed through one search."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...errors import MemoryNotFound
 from ...hybrid_search import Evidence, FusedCandidate, Vote
 from ...hybrid_search.columns.candidates import Candidates
 from ...hybrid_search.explain import failed_filters, nearest_alpha, place_of
-from ...models import Memory, MemoryFilter
+from ...models import Memory, MemoryFilter, SearchRequest
 from ...storage.ports import Store
-from .search import Ranking, Retrieval, RetrievalRequest
+from .search import Ranking, Search
 
 SHOWN_AHEAD = 5
 
@@ -21,13 +21,13 @@ class Ahead:
 
     memory: Memory
     rank: int
-    votes: Mapping[str, Vote]
+    contributions: Mapping[str, Vote]
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     memory: Memory
-    request: RetrievalRequest
+    request: SearchRequest
     rank: int | None
     """Place in the answer; None if the memory is not in it."""
     total: int
@@ -63,24 +63,23 @@ class Explanation:
 
 
 class Explainer:
-    def __init__(self, storage: Store, retrieval: Retrieval) -> None:
+    def __init__(self, storage: Store, search: Search, now: Callable[[], int]) -> None:
         self._storage = storage
-        self._retrieval = retrieval
+        self._search = search
+        self._now = now
 
-    async def explain(self, request: RetrievalRequest, content_hash: str) -> Explanation:
-        namespace = request.where.namespace
+    async def explain(self, request: SearchRequest, where: MemoryFilter, content_hash: str) -> Explanation:
+        namespace = where.namespace
         found = await self._storage.get_many(namespace, [content_hash])
         if not found:
             raise MemoryNotFound(content_hash)
         (memory,) = found
-        dropped = failed_filters(memory, request.where)
-        everything = MemoryFilter(namespace=namespace) if dropped else request.where
-        corpus_size = await self._storage.count_all_memories(namespace)
-        answer = await self._retrieval.answer(request)
-        whole = await self._retrieval.rank(
-            replace(request, where=everything, min_similarity=None, alpha=_alpha_of(request, answer)),
-            vector_limit=corpus_size,
-            lexical_limit=corpus_size,
+        dropped = failed_filters(memory, where)
+        answer = await self._search.ranking(request, where)
+        whole = await self._search.ranking(
+            replace(request, min_similarity=None, alpha=_alpha_of(request, answer)),
+            MemoryFilter(namespace=namespace) if dropped else where,
+            depth=await self._storage.count_all_memories(namespace),
         )
         rank = place_of(content_hash, answer.fused)
         followed = _candidate(content_hash, answer.fused if rank else whole.fused)
@@ -96,22 +95,23 @@ class Explainer:
             alpha_used=answer.alpha,
             outranked_by=await self._ahead(namespace, answer.fused, rank),
             alpha_for_first_page=await self._alpha_for_first_page(request, answer, content_hash, rank),
-            degraded=answer.answers.degraded,
+            degraded=answer.results.degraded,
             evidence=answer.evidence,
         )
 
     async def _alpha_for_first_page(
-        self, request: RetrievalRequest, answer: Ranking, content_hash: str, rank: int | None
+        self, request: SearchRequest, answer: Ranking, content_hash: str, rank: int | None
     ) -> float | None:
         if request.mode != "hybrid" or (rank is not None and rank <= request.page_size):
             return None
+        now = self._now()
         # A hundred fusions: off the event loop.
         return await asyncio.to_thread(
             nearest_alpha,
             content_hash,
             answer.alpha,
             request.page_size,
-            lambda alpha: self._retrieval.fuse(answer.votes, self._retrieval.weights(alpha, request.mode)),
+            lambda alpha: self._search.fuse(answer.pool, alpha, request.mode, now),
         )
 
     async def _ahead(self, namespace: str, fused: Sequence[FusedCandidate], rank: int | None) -> tuple[Ahead, ...]:
@@ -119,11 +119,12 @@ class Explainer:
         memories = await self._storage.get_many(namespace, [candidate.content_hash for candidate in before])
         places = {candidate.content_hash: (place, candidate) for place, candidate in enumerate(before, start=1)}
         return tuple(
-            Ahead(memory, places[memory.content_hash][0], places[memory.content_hash][1].votes) for memory in memories
+            Ahead(memory, places[memory.content_hash][0], places[memory.content_hash][1].contributions)
+            for memory in memories
         )
 
 
-def _alpha_of(request: RetrievalRequest, answer: Ranking) -> float | None:
+def _alpha_of(request: SearchRequest, answer: Ranking) -> float | None:
     """The alpha of the answer, so that both rankings are weighed alike."""
     return answer.alpha if request.mode == "hybrid" else None
 
@@ -136,9 +137,9 @@ def _candidate(content_hash: str, fused: Sequence[FusedCandidate]) -> FusedCandi
 def _found_by(content_hash: str, ranking: Ranking) -> dict[str, Vote]:
     """What every signal says that found the memory, also one whose weight is 0 in this search."""
     found = {
-        name: Vote(place + 1, candidates[place].score, 0.0)
-        for name, candidates in ranking.answers.candidates.items()
-        for place, listed in enumerate(Candidates.of(candidates).content_hashes)
+        name: Vote(place + 1, result.candidates[place].score, 0.0)
+        for name, result in ranking.results.by_signal.items()
+        for place, listed in enumerate(Candidates.of(result.candidates).content_hashes)
         if listed == content_hash
     }
     return found | _votes(content_hash, ranking.fused)
@@ -146,12 +147,10 @@ def _found_by(content_hash: str, ranking: Ranking) -> dict[str, Vote]:
 
 def _votes(content_hash: str, fused: Sequence[FusedCandidate]) -> dict[str, Vote]:
     candidate = _candidate(content_hash, fused)
-    return dict(candidate.votes) if candidate else {}
+    return dict(candidate.contributions) if candidate else {}
 
 
-def _similarity_filter(
-    request: RetrievalRequest, whole: Ranking, content_hash: str, rank: int | None
-) -> tuple[str, ...]:
+def _similarity_filter(request: SearchRequest, whole: Ranking, content_hash: str, rank: int | None) -> tuple[str, ...]:
     """`min_similarity` if that alone keeps the memory out."""
     vote = _votes(content_hash, whole.fused).get("vector")
     least = request.min_similarity

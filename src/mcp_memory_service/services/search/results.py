@@ -1,18 +1,24 @@
-"""What the use cases return."""
+"""What a search gives back."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...hybrid_search import Evidence, HybridScoreDebug
+from ...hybrid_search import Evidence, FusionMethod, Vote
 from ...models import Memory, SearchMode
 
 
 @dataclass(frozen=True, slots=True)
-class SignalRank:
-    """Where a signal placed a memory, and by which measure of its own."""
+class ScoreBreakdown:
+    """How one score came about: `final_score = (sum of the contributions) · recency_factor`."""
 
-    rank: int
-    score: float
+    contributions: Mapping[str, Vote]
+    """By signal."""
+    tag_matches: tuple[str, ...]
+    """The memory's tags that were looked for."""
+    recency_factor: float
+    final_score: float
+    alpha_used: float
+    fusion: FusionMethod
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +28,11 @@ class Hit:
     """Between 0 and 1, the best of the whole search at 1; for ordering, not for thresholds."""
     similarity: float | None
     """Cosine similarity to the query; None when the vector signal did not find the memory."""
-    provenance: Mapping[str, SignalRank]
+    provenance: Mapping[str, Vote]
+    """Which signals found it, where they placed it and by which measure of their own."""
     snippet: str | None = None
     """The part of the content where words of the query stand, marked; None if there are none."""
-    debug: HybridScoreDebug | None = None
+    debug: ScoreBreakdown | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,7 @@ class Paging:
 
 
 @dataclass(frozen=True, slots=True)
-class RetrievalResult:
+class SearchResult:
     results: tuple[Hit, ...]
     query: str
     paging: Paging
@@ -67,17 +74,3 @@ class RetrievalResult:
 class MemoryListing:
     memories: tuple[Memory, ...]
     paging: Paging
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """Whether storing and searching would work now; `problems` says what is wrong, by stable code."""
-
-    can_store: bool
-    can_search: bool
-    problems: Mapping[str, str]
-
-    @property
-    def ready(self) -> bool:
-        """Both, and nothing is left out of either."""
-        return not self.problems

@@ -1,69 +1,73 @@
-"""The search pipeline: ask the signals, fuse once, sort once, cut the page.
+"""A search: prepare → ask → rank → page.
 
-What runs inside a search awaits nothing but what it asks of the store there (`Store.search`)."""
+`prepare` waits for the model and the caches; the rest is one coroutine that the store runs on a snapshot, where nothing
+is awaited but that snapshot (`storage/ports/search.py`).
+"""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from ...hybrid_search import (
     BALANCED_ALPHA,
-    KEYWORD,
     NEIGHBOUR,
+    SIGNALS,
     TAG,
     VECTOR,
     Evidence,
     Fused,
     FusedCandidate,
-    HybridScoreDebug,
-    Pool,
     RankingPolicy,
     alpha_from_evidence,
     apply_recency_decay,
-    debug_of,
+    chosen_signals,
     fuse_rrf,
     fuse_scores,
     get_adaptive_alpha,
     limit_alpha_for_named_tags,
     missing_neighbours,
+    signal_weights,
     snippet,
+    stands_alone,
 )
-from ...models import Candidate, Memory, MemoryFilter, SearchMode, fold_tag
-from ...storage.ports import SearchReads, Store
-from .results import Hit, Paging, RetrievalResult, SignalRank
-from .searching import Searching, Use
-from .signals import Answers, Question, neighbours
+from ...hybrid_search.columns.pool import Pool
+from ...models import Candidate, Memory, MemoryFilter, SearchMode, SearchRequest, fold_tag
+from ...storage.ports import Snapshot, Store
+from .cached_inputs import CachedInputs
+from .query import SignalQuery
+from .results import Hit, Paging, ScoreBreakdown, SearchResult
+from .signals import Outdated, SignalResults, ask, ask_neighbours
 
 # Beside vectors, which rank a whole window, words and tags name a quarter as many: what they place further down could
 # add less than a fifth of a first place's vote, and would make a search at 10,000 memories about 15 % slower.
 LEXICAL_DIVISOR = 4
 
-# So many of the best bring in neighbours that no signal found; further down a lent half reaches no first page.
+# So many of the best bring in neighbours that no signal found; further down half of a difference reaches no first page.
 LEADING = 20
 MAX_NEIGHBOURS = 100
 
 # So much is cut into snippets in a few milliseconds.
 LONG_PAGE_CHARS = 20_000
 
-ALL_SIGNALS = frozenset({VECTOR, TAG, KEYWORD})
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class RetrievalRequest:
-    query: str
-    where: MemoryFilter
-    page: int
-    page_size: int
-    extract_tags: bool
-    min_similarity: float | None
-    alpha: float | None
-    mode: SearchMode
-    debug: bool
+class Ranking:
+    """All ranked memories of a search, before a page is cut."""
+
+    results: SignalResults
+    pool: Mapping[str, Sequence[Candidate]]
+    alpha: float
+    fused: Fused
+    evidence: Evidence | None
+    """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    ranking: "Ranking"
+    ranking: Ranking
     paging: Paging
     candidates: Fused
     memories: Sequence[Memory]
@@ -71,173 +75,190 @@ class _Page:
     """None if they take long to make."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """All ranked memories of a search, before a page is cut."""
-
-    answers: Answers
-    votes: Mapping[str, Sequence[Candidate]]
-    alpha: float
-    fused: Fused
-    evidence: Evidence | None = None
-    """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
-
-
-class Retrieval:
-    """`now_microseconds` dates the memories, `monotonic_seconds` measures the search."""
+class Search:
+    """`now` dates the memories, `monotonic_seconds` measures the search."""
 
     def __init__(
         self,
         storage: Store,
-        searching: Searching,
+        inputs: CachedInputs,
         policy: RankingPolicy,
-        now_microseconds: Callable[[], int],
+        now: Callable[[], int],
         monotonic_seconds: Callable[[], float],
     ) -> None:
         self._storage = storage
-        self._searching = searching
+        self._inputs = inputs
         self._policy = policy
-        self._now = now_microseconds
+        self._now = now
         self._seconds = monotonic_seconds
 
-    def with_policy(self, policy: RankingPolicy) -> "Retrieval":
-        """The same signals ranked by other numbers."""
-        return Retrieval(self._storage, self._searching, policy, self._now, self._seconds)
+    async def run(self, request: SearchRequest, where: MemoryFilter) -> SearchResult:
+        """One page."""
+        started, now = self._seconds(), self._now()
 
-    async def ask_all(self, request: RetrievalRequest) -> Answers:
-        """What every signal says of a query, however it will be weighed."""
+        async def rank_and_page(results: SignalResults, snapshot: Snapshot) -> _Page:
+            return await self._page(request, where, await self.rank(request, where, results, snapshot, now), snapshot)
 
-        async def answers_alone(answers: Answers, _reads: SearchReads) -> Answers:
-            return answers
-
-        window = self._policy.ranking_window
-        question = _question(request, ALL_SIGNALS, window, window // LEXICAL_DIVISOR, weighs_evidence=True)
-        return await self._searching.search(question, answers_alone)
-
-    async def run(self, request: RetrievalRequest) -> RetrievalResult:
-        started = self._seconds()
-
-        async def page(answers: Answers, reads: SearchReads) -> _Page:
-            return await self._page(request, await self._ranked(request, answers, reads), reads)
-
-        found = await self._searching.search(self._usual_question(request), page)
-        hits, ranking = found.hits, found.ranking
+        page = await self._asked(self._signal_query(request, where), rank_and_page)
+        ranking = page.ranking
+        hits = page.hits
         if hits is None:  # neither in the event loop, nor while the store is held
-            hits = await asyncio.to_thread(self._hits, request, ranking, found.candidates, found.memories)
-        return RetrievalResult(
+            hits = await asyncio.to_thread(self._hits, request, ranking, page.candidates, page.memories)
+        return SearchResult(
             results=hits,
             query=request.query,
             mode=request.mode,
-            paging=found.paging,
+            paging=page.paging,
             alpha_used=ranking.alpha,
-            keywords=ranking.answers.tag.keywords,
-            degraded=ranking.answers.degraded,
+            keywords=ranking.results.of(TAG).terms,
+            degraded=ranking.results.degraded,
             took_ms=round((self._seconds() - started) * 1000, 3),
             evidence=ranking.evidence,
         )
 
-    async def answer(self, request: RetrievalRequest) -> Ranking:
-        """The ranking of which a page is the answer."""
-        return await self._searching.search(self._usual_question(request), self._ranking_of(request))
-
-    async def rank(self, request: RetrievalRequest, vector_limit: int, lexical_limit: int) -> Ranking:
-        """Every memory that a signal found among its best, in the order of the answer."""
-        question = self._question(request, vector_limit, lexical_limit)
-        return await self._searching.search(question, self._ranking_of(request), part_by_part=True)
-
-    async def rank_answers(self, request: RetrievalRequest, answers: Answers) -> Ranking:
-        """The ranking of what was answered before."""
-        return await self._ranked(request, answers, self._storage)
-
-    def _usual_question(self, request: RetrievalRequest) -> Question:
-        window = self._policy.ranking_window
-        beside_vectors = (
-            VECTOR in _wanted_signals(request.mode, self._chosen_alpha(request)) and request.min_similarity is None
+    async def ranking(self, request: SearchRequest, where: MemoryFilter, *, depth: int | None = None) -> Ranking:
+        """The ranking of which a page is the answer; with a depth, so deep into every signal."""
+        now = self._now()
+        query = self._signal_query(request, where)
+        if depth is not None:
+            query = replace(query, vector_limit=depth, lexical_limit=depth)
+        return await self._asked(
+            query,
+            lambda results, snapshot: self.rank(request, where, results, snapshot, now),
+            part_by_part=depth is not None,
         )
-        return self._question(request, window, window // LEXICAL_DIVISOR if beside_vectors else window)
 
-    def _question(self, request: RetrievalRequest, vector_limit: int, lexical_limit: int) -> Question:
-        chosen_alpha = self._chosen_alpha(request)
-        wanted = _wanted_signals(request.mode, chosen_alpha)
-        weighs = chosen_alpha is None and self._policy.fusion == "score"
-        return _question(request, wanted, vector_limit, lexical_limit, weighs_evidence=weighs)
+    async def all_signals(self, request: SearchRequest, where: MemoryFilter) -> SignalResults:
+        """What every signal says of a query, however it will be weighed."""
 
-    def _ranking_of(self, request: RetrievalRequest) -> Use[Ranking]:
-        return lambda answers, reads: self._ranked(request, answers, reads)
+        async def as_they_are(results: SignalResults, _snapshot: Snapshot) -> SignalResults:
+            return results
 
-    async def _ranked(self, request: RetrievalRequest, answers: Answers, reads: SearchReads) -> Ranking:
-        """Fuse what the signals answered, and bring in neighbours that none of them found."""
-        chosen_alpha = self._chosen_alpha(request)
-        alpha = self._adaptive_alpha(answers) if chosen_alpha is None else chosen_alpha
-        evidence = answers.evidence if chosen_alpha is None else None
-        weights = self.weights(alpha, request.mode)
-        votes = Pool.of(answers.candidates)
-        fused = self.fuse(votes, weights)
-        if self._lends(weights) and request.min_similarity is None:
-            lacking = missing_neighbours(fused.pool.take(fused.order[:LEADING]), fused.pool)
-            if lacking:
-                found = await neighbours(lacking, MAX_NEIGHBOURS, request.where, reads)
-                answers = replace(answers, neighbour=found)
-                known, votes = len(votes.everyone), votes.joined_by(NEIGHBOUR, found.candidates)
-                if len(votes.everyone) > known:  # the others got what neighbours lend before
-                    fused = self.fuse(votes, weights)
-        return Ranking(answers, votes, alpha, fused, evidence)
+        query = replace(
+            self._signal_query(request, where),
+            signals=frozenset(SIGNALS),
+            lexical_limit=self._policy.ranking_window // LEXICAL_DIVISOR,
+            weighs_evidence=True,
+        )
+        return await self._asked(query, as_they_are)
 
-    def weights(self, alpha: float, mode: SearchMode) -> dict[str, float]:
-        """The weight of each signal; in a mode of one signal, and at the ends of alpha, one signal stands alone."""
-        if mode == "keyword":
-            return {KEYWORD: 1.0}
-        if alpha in {0.0, 1.0}:
-            return {TAG: 1.0 - alpha, VECTOR: alpha}
-        return {
-            VECTOR: alpha,
-            TAG: (1.0 - alpha) * self._policy.tag_weight,
-            KEYWORD: (1.0 - alpha) * self._policy.keyword_weight,
-        }
+    def with_policy(self, policy: RankingPolicy) -> "Search":
+        """The same signals ranked by other numbers."""
+        return Search(self._storage, self._inputs, policy, self._now, self._seconds)
 
-    def fuse(self, votes: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float]) -> Fused:
-        policy = self._policy
-        if policy.fusion == "rrf":
-            fused = fuse_rrf(votes, weights, policy.rrf_k)
-        else:
-            fused = fuse_scores(votes, weights, policy.neighbour_weight if self._lends(weights) else 0.0)
-        if _stands_alone(weights):
-            return fused  # asked for one signal alone: its order stays exactly as it is
-        return apply_recency_decay(fused, policy.recency_decay, self._now(), policy.recency_floor)
+    # prepare and ask
 
-    def _lends(self, weights: Mapping[str, float]) -> bool:
-        """Whether neighbours lend: not among ranks, whose sums are too flat to share, nor for one signal alone."""
-        return self._policy.fusion == "score" and self._policy.neighbour_weight > 0 and not _stands_alone(weights)
+    async def _asked(
+        self,
+        query: SignalQuery,
+        then: Callable[[SignalResults, Snapshot], Coroutine[Any, Any, T]],
+        *,
+        part_by_part: bool = False,
+    ) -> T:
+        """Prepared, asked of the store, and once more if it had changed meanwhile."""
+        inputs = await self._inputs.prepare(query)
+        refused = False
 
-    def _chosen_alpha(self, request: RetrievalRequest) -> float | None:
-        """Alpha as far as it was chosen; None leaves it to the corpus."""
+        async def ask_then(snapshot: Snapshot) -> T:
+            nonlocal refused
+            slowed_by = self._storage.degraded  # it may be over before all have answered
+            results = await ask(query, inputs, snapshot)
+            refused = results.of(VECTOR).refused
+            results = replace(results, slowed_by=slowed_by or self._storage.degraded)
+            results.require_an_answer()
+            return await then(results, snapshot)
+
+        try:
+            try:
+                return await self._storage.search(ask_then, part_by_part=part_by_part)
+            except Outdated as outdated:
+                inputs = await self._inputs.prepare_anew(inputs, outdated.memories)
+                return await self._storage.search(ask_then, part_by_part=part_by_part)
+        finally:
+            if refused:
+                self._inputs.forget_vector(query.text)
+
+    def _signal_query(self, request: SearchRequest, where: MemoryFilter) -> SignalQuery:
+        alpha = self._given_alpha(request)
+        signals = chosen_signals(request.mode, alpha)
+        window = self._policy.ranking_window
+        beside_vectors = VECTOR in signals and request.min_similarity is None
+        return SignalQuery(
+            text=request.query,
+            where=where,
+            extract_tags=request.tags is None,
+            min_similarity=request.min_similarity,
+            signals=signals,
+            vector_limit=window,
+            lexical_limit=window // LEXICAL_DIVISOR if beside_vectors else window,
+            weighs_evidence=alpha is None and self._policy.fusion == "score",
+        )
+
+    def _given_alpha(self, request: SearchRequest) -> float | None:
+        """Alpha as far as it was chosen; None leaves it to the query."""
         if request.mode == "semantic":
             return 1.0
         if request.mode == "keyword":
             return 0.0
         return self._policy.hybrid_alpha if request.alpha is None else request.alpha
 
-    def _adaptive_alpha(self, answers: Answers) -> float:
+    # rank
+
+    async def rank(
+        self, request: SearchRequest, where: MemoryFilter, results: SignalResults, snapshot: Snapshot, now: int
+    ) -> Ranking:
+        """Fuse what the signals answered, and bring in neighbours that none of them found."""
+        given = self._given_alpha(request)
+        alpha = self._alpha_of(results) if given is None else given
+        pool = Pool.of({name: result.candidates for name, result in results.by_signal.items()})
+        fused = self.fuse(pool, alpha, request.mode, now)
+        if self._boosts(signal_weights(request.mode, alpha, self._policy)) and request.min_similarity is None:
+            lacking = missing_neighbours(fused.pool.take(fused.order[:LEADING]), fused.pool)
+            if lacking:
+                found = await ask_neighbours(lacking, MAX_NEIGHBOURS, where, snapshot.reads)
+                results = replace(results, neighbours=found)
+                known, pool = len(pool.everyone), pool.joined_by(NEIGHBOUR, found.candidates)
+                if len(pool.everyone) > known:  # the others had their boosts before
+                    fused = self.fuse(pool, alpha, request.mode, now)
+        return Ranking(results, pool, alpha, fused, results.evidence if given is None else None)
+
+    def fuse(self, pool: Mapping[str, Sequence[Candidate]], alpha: float, mode: SearchMode, now: int) -> Fused:
+        policy, weights = self._policy, signal_weights(mode, alpha, self._policy)
+        if policy.fusion == "rrf":
+            fused = fuse_rrf(pool, weights, policy.rrf_k)
+        else:
+            fused = fuse_scores(pool, weights, policy.neighbour_weight if self._boosts(weights) else 0.0)
+        if stands_alone(weights):
+            return fused  # asked for one signal alone: its order stays exactly as it is
+        return apply_recency_decay(fused, policy.recency_decay, now, policy.recency_floor)
+
+    def _boosts(self, weights: Mapping[str, float]) -> bool:
+        """Whether neighbours count: not among ranks, whose sums are too flat to share, nor for one signal alone."""
+        return self._policy.fusion == "score" and self._policy.neighbour_weight > 0 and not stands_alone(weights)
+
+    def _alpha_of(self, results: SignalResults) -> float:
+        tags = results.of(TAG)
         if self._policy.fusion == "rrf":
-            return get_adaptive_alpha(answers.tag.corpus_size, len(answers.tag.keywords), self._policy)
-        evidence = answers.evidence
+            return get_adaptive_alpha(results.corpus_size, len(tags.terms), self._policy)
+        evidence = results.evidence
         if evidence is None:  # nothing to weigh where a signal is missing
             return BALANCED_ALPHA
-        named = answers.tag.candidates
         alpha = alpha_from_evidence(evidence, self._policy.vector_trust)
-        return limit_alpha_for_named_tags(alpha, named[0].score if named else 0.0)
+        return limit_alpha_for_named_tags(alpha, tags.candidates[0].score if tags.candidates else 0.0)
 
-    async def _page(self, request: RetrievalRequest, ranking: Ranking, reads: SearchReads) -> _Page:
+    # page
+
+    async def _page(self, request: SearchRequest, where: MemoryFilter, ranking: Ranking, snapshot: Snapshot) -> _Page:
         paging = Paging(page=request.page, page_size=request.page_size, total=len(ranking.fused))
         page = ranking.fused[paging.offset : paging.offset + paging.page_size]
-        memories = await reads.get_many(request.where.namespace, page.content_hashes) if page else []
+        memories = await snapshot.reads.get_many(where.namespace, page.content_hashes) if page else []
         # Snippets read every word: of short texts they are made before another thread would start.
         is_long = sum(len(memory.content) for memory in memories) > LONG_PAGE_CHARS
         hits = None if is_long else self._hits(request, ranking, page, memories)
         return _Page(ranking, paging, page, memories, hits)
 
     def _hits(
-        self, request: RetrievalRequest, ranking: Ranking, page: Fused, memories: Sequence[Memory]
+        self, request: SearchRequest, ranking: Ranking, page: Fused, memories: Sequence[Memory]
     ) -> tuple[Hit, ...]:
         """Of those that are there: one that was deleted since the signals answered is not."""
         if not memories:
@@ -247,52 +268,27 @@ class Retrieval:
         return tuple(self._hit(request, ranking, memory, candidates[memory.content_hash], best) for memory in memories)
 
     def _hit(
-        self, request: RetrievalRequest, ranking: Ranking, memory: Memory, candidate: FusedCandidate, best: float
+        self, request: SearchRequest, ranking: Ranking, memory: Memory, candidate: FusedCandidate, best: float
     ) -> Hit:
-        vector = candidate.votes.get(VECTOR)
+        votes = dict(candidate.contributions)
         return Hit(
             memory=memory,
             score=candidate.score / best if best else 1.0,
-            similarity=vector.score if vector else None,
-            provenance={name: SignalRank(vote.rank, vote.score) for name, vote in candidate.votes.items()},
+            similarity=votes[VECTOR].score if VECTOR in votes else None,
+            provenance=votes,
             snippet=snippet(memory.content, request.query),
-            debug=self._debug(ranking, memory, candidate) if request.debug else None,
+            debug=self._breakdown(ranking, memory, candidate, votes) if request.debug else None,
         )
 
-    def _debug(self, ranking: Ranking, memory: Memory, candidate: FusedCandidate) -> HybridScoreDebug:
-        tags = [tag for tag in memory.tags if fold_tag(tag) in ranking.answers.tag.keywords]
-        return debug_of(candidate, ranking.alpha, tags, self._policy.fusion)
-
-
-def _question(
-    request: RetrievalRequest,
-    wanted: frozenset[str],
-    vector_limit: int,
-    lexical_limit: int,
-    *,
-    weighs_evidence: bool,
-) -> Question:
-    return Question(
-        query=request.query,
-        where=request.where,
-        extract_tags=request.extract_tags,
-        min_similarity=request.min_similarity,
-        wanted=wanted,
-        vector_limit=vector_limit,
-        lexical_limit=lexical_limit,
-        weighs_evidence=weighs_evidence,
-    )
-
-
-def _stands_alone(weights: Mapping[str, float]) -> bool:
-    return sum(weight > 0 for weight in weights.values()) == 1
-
-
-def _wanted_signals(mode: SearchMode, chosen_alpha: float | None) -> frozenset[str]:
-    if mode == "keyword":
-        return frozenset({KEYWORD})
-    if chosen_alpha == 1:
-        return frozenset({VECTOR})
-    if chosen_alpha == 0:
-        return frozenset({TAG})
-    return ALL_SIGNALS
+    def _breakdown(
+        self, ranking: Ranking, memory: Memory, candidate: FusedCandidate, votes: Mapping[str, Any]
+    ) -> ScoreBreakdown:
+        wanted = ranking.results.of(TAG).terms if TAG in votes else ()
+        return ScoreBreakdown(
+            contributions=votes,
+            tag_matches=tuple(tag for tag in memory.tags if fold_tag(tag) in wanted),
+            recency_factor=candidate.recency_factor,
+            final_score=candidate.score,
+            alpha_used=ranking.alpha,
+            fusion=self._policy.fusion,
+        )

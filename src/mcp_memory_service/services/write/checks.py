@@ -4,9 +4,20 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ...errors import InvalidInput
-from ...models import MAX_METADATA_CHARS, MAX_TAGS, JsonValue, Metadata, fold_tag, json_chars
+from ...models import (
+    MAX_METADATA_CHARS,
+    MAX_TAGS,
+    JsonValue,
+    MemoryFilter,
+    Metadata,
+    SearchRequest,
+    TagMatch,
+    fold_tag,
+    json_chars,
+)
 from ...timestamps import EARLIEST_MICROSECONDS, MICROSECONDS_PER_DAY
 
 MAX_TAG_CHARS = 200
@@ -65,11 +76,6 @@ def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
     return tuple(unicodedata.normalize("NFC", tag).strip() for tag in tags)
 
 
-def folded_tags(tags: Sequence[str]) -> tuple[str, ...]:
-    """The tags of a filter as the store compares them, each once."""
-    return tuple(dict.fromkeys(fold_tag(tag) for tag in checked_tags(tags)))
-
-
 def check_sequence(sequence: int | None) -> None:
     if sequence is not None and not 0 <= sequence <= MAX_INTEGER:
         raise InvalidInput("sequence must be 0 to 2^63 - 1.", reason="sequence_out_of_range", field="sequence")
@@ -99,6 +105,30 @@ def check_idempotency_key(key: str) -> None:
             reason="idempotency_key_invalid",
             field="idempotency_key",
         )
+
+
+def checked_search(request: SearchRequest) -> SearchRequest:
+    """The search with its weights as alpha."""
+    check_query(request.query)
+    check_page(request.page, request.page_size)
+    check_fraction(request.min_similarity, "min_similarity", low=-1.0)
+    check_fraction(request.alpha, "alpha")
+    alpha = alpha_from_weights(request.alpha, request.fts_weight, request.vector_weight)
+    return replace(request, alpha=alpha, fts_weight=None, vector_weight=None)
+
+
+def checked_filter(
+    namespace: str,
+    tags: Sequence[str],
+    tag_match: TagMatch,
+    memory_type: str | None,
+    after: int | None,
+    before: int | None,
+) -> MemoryFilter:
+    """With tags as the store compares them, each once."""
+    check_name(memory_type, "memory_type")
+    folded = tuple(dict.fromkeys(fold_tag(tag) for tag in checked_tags(tags)))
+    return MemoryFilter(namespace, folded, tag_match, memory_type, after, before)
 
 
 def check_page(page: int, page_size: int) -> None:
@@ -133,6 +163,19 @@ def alpha_from_weights(alpha: float | None, fts_weight: float | None, vector_wei
 def _has_something_visible(text: str) -> bool:
     """Anything but spaces, line breaks and characters without a shape of their own."""
     return any(unicodedata.category(character)[0] not in "ZC" for character in text)
+
+
+def check_purged(content_hashes: Sequence[str]) -> None:
+    if len(content_hashes) > MAX_BATCH:
+        raise InvalidInput(
+            f"At most {MAX_BATCH} memories at once.", reason="batch_size_out_of_range", field="content_hashes"
+        )
+    if not all(map(is_content_hash, content_hashes)):
+        raise InvalidInput(
+            "A content_hash has 64 digits from 0 to 9 and a to f.",
+            reason="content_hash_invalid",
+            field="content_hashes",
+        )
 
 
 def is_content_hash(text: str) -> bool:

@@ -1,0 +1,36 @@
+"""What the signals are asked, and what stands in place of what could not be had."""
+
+import logging
+from dataclasses import dataclass
+
+from ...models import MemoryFilter
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SignalQuery:
+    text: str
+    where: MemoryFilter
+    extract_tags: bool
+    """False when the caller named the tags, or wants none."""
+    min_similarity: float | None
+    signals: frozenset[str]
+    """The names of the signals to ask."""
+    vector_limit: int
+    lexical_limit: int
+    """The most candidates of the vector signal, and of words and tags each."""
+    weighs_evidence: bool = False
+    """Whether the signals shall also say how far they can be trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """In place of what could not be had."""
+
+    reason: str
+
+
+def note(reason: str, error: Exception) -> str:
+    logger.warning("Search goes on without a part: %s (%s)", reason, error)
+    return reason
