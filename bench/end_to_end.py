@@ -86,7 +86,12 @@ async def over_mcp(url: str, queries: Sequence[str], limit_seconds: float) -> di
                 errors += 1
             elif answer.structured_content["degraded"]:
                 degraded += 1
-        return {**asdict(watch.latency()), "errors": {"tool": errors} if errors else {}, "degraded": degraded}
+        return {
+            **asdict(watch.latency()),
+            "cpu_ms": None,
+            "errors": {"tool": errors} if errors else {},
+            "degraded": degraded,
+        }
 
 
 def main() -> None:

@@ -21,9 +21,11 @@ class Latency:
     p99_ms: float
     requests_per_second: float
     requests: int
+    cpu_ms: float | None = None
+    """Processor time of the whole process for one request, its threads included; None where others do the work."""
 
 
-def latency(seconds: Sequence[float], wall_seconds: float) -> Latency:
+def latency(seconds: Sequence[float], wall_seconds: float, cpu_seconds: float | None = None) -> Latency:
     several = [*seconds, *seconds] if len(seconds) == 1 else seconds  # quantiles need two
     hundredths = statistics.quantiles(several, n=100, method="inclusive")
     return Latency(
@@ -32,6 +34,7 @@ def latency(seconds: Sequence[float], wall_seconds: float) -> Latency:
         p99_ms=hundredths[98] * 1000,
         requests_per_second=len(seconds) / wall_seconds,
         requests=len(seconds),
+        cpu_ms=None if cpu_seconds is None else cpu_seconds / len(seconds) * 1000,
     )
 
 
@@ -41,7 +44,7 @@ class Stopwatch(Generic[T]):
     def __init__(self, questions: Sequence[T], limit_seconds: float) -> None:
         self._questions: Iterator[T] = iter(questions)
         self._taking = threading.Lock()
-        self._started = time.perf_counter()
+        self._started, self._cpu_started = time.perf_counter(), time.process_time()
         self._deadline = self._started + limit_seconds
         self._seconds: list[float] = []
 
@@ -58,7 +61,8 @@ class Stopwatch(Generic[T]):
         self._seconds.append(seconds)
 
     def latency(self) -> Latency:
-        return latency(self._seconds, time.perf_counter() - self._started)
+        cpu_seconds = time.process_time() - self._cpu_started
+        return latency(self._seconds, time.perf_counter() - self._started, cpu_seconds)
 
 
 def ask_at_once(ask: Callable[[T], A], questions: Sequence[T], threads: int, limit_seconds: float) -> Latency:

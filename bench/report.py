@@ -62,8 +62,8 @@ def _provenance(sizes: Sequence[Figures]) -> list[str]:
 
 def _search_table(size: Figures) -> list[str]:
     rows = [
-        "| system | search | p50 ms | p95 ms | p99 ms | per second | recall@10 of vectors |",
-        "|---|---|---|---|---|---|---|",
+        "| system | search | p50 ms | p95 ms | p99 ms | CPU ms | per second | recall@10 of vectors |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     ours = size["systems"][OURS]
     for mode in MODES:
@@ -73,11 +73,14 @@ def _search_table(size: Figures) -> list[str]:
                 cells = _times(figures["modes"][mode], ours["modes"][mode])
                 rows.append(f"| {TITLES[name]} | {mode} | {cells} | {found} |")
     failed = [(name, figures["failed"]) for name, figures in _systems(size) if "failed" in figures]
-    return rows + [f"| {TITLES[name]} | {why} | | | | | |" for name, why in failed]
+    return rows + [f"| {TITLES[name]} | {why} | | | | | | |" for name, why in failed]
 
 
 def _at_once_table(size: Figures) -> list[str]:
-    rows = ["| system | hybrid searches at once | p50 ms | p95 ms | p99 ms | per second |", "|---|---|---|---|---|---|"]
+    rows = [
+        "| system | hybrid searches at once | p50 ms | p95 ms | p99 ms | CPU ms | per second |",
+        "|---|---|---|---|---|---|---|",
+    ]
     ours = size["systems"][OURS]["at_once"]
     for number, scale in ours.items():
         for name, figures in _systems(size):
@@ -87,7 +90,8 @@ def _at_once_table(size: Figures) -> list[str]:
 
 
 def _times(times: Figures, ours: Figures) -> str:
-    return " | ".join(_scaled(times[key], ours[key]) for key in ("p50_ms", "p95_ms", "p99_ms", "requests_per_second"))
+    keys = ("p50_ms", "p95_ms", "p99_ms", "cpu_ms", "requests_per_second")
+    return " | ".join(_scaled(times[key], ours[key]) if times.get(key) else "" for key in keys)
 
 
 def _resource_table(size: Figures) -> list[str]:

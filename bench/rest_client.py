@@ -28,7 +28,7 @@ class Load:
 
     async def run(self, connections: int) -> dict[str, Any]:
         await asyncio.gather(*(self._ask_on_one_connection() for _ in range(connections)))
-        return {**asdict(self._watch.latency()), "errors": self._errors, "degraded": self._degraded}
+        return {**asdict(self._watch.latency()), "cpu_ms": None, "errors": self._errors, "degraded": self._degraded}
 
     async def _ask_on_one_connection(self) -> None:
         connection: Connection | None = None
