@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import pytest
-from tests.fakes import WordEmbedder
-from tests.qdrant_target import QdrantTarget, qdrant_server
+from tests.support.fakes import WordEmbedder
+from tests.support.qdrant_target import QdrantTarget, qdrant_server
 
 from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
 from mcp_memory_service.hybrid_search import indexed_text

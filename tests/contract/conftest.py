@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.indexed_store import open_indexed
-from tests.qdrant_target import QdrantTarget, collection_of
+from tests.support.qdrant_target import QdrantTarget, collection_of
 
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.storage.memory import Contents, MemoryStore

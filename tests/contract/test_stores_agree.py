@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from tests.fakes import WordEmbedder
-from tests.qdrant_target import collection_of
+from tests.support.fakes import WordEmbedder
+from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import Candidate, EmbeddedMemory, MemoryFilter

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from tests.fakes import BrokenEmbedder, PartlyBrokenStorage, WordEmbedder
-from tests.notes import store_notes
+from tests.support.fakes import BrokenEmbedder, PartlyBrokenStorage, WordEmbedder
+from tests.support.notes import store_notes
 
 from mcp_memory_service.errors import SearchUnavailable
 from mcp_memory_service.hybrid_search import RankingPolicy

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from tests.fakes import WordEmbedder
+from tests.support.fakes import WordEmbedder
 from tests.unit.test_evaluation import write_dataset
 
 from mcp_memory_service.bootstrap import open_backends

@@ -3,8 +3,8 @@
 import asyncio
 
 import pytest
-from tests.fakes import PartlyBrokenStorage, WordEmbedder
-from tests.notes import contents, store_notes
+from tests.support.fakes import PartlyBrokenStorage, WordEmbedder
+from tests.support.notes import contents, store_notes
 
 from mcp_memory_service.hybrid_search import RankingPolicy
 from mcp_memory_service.models import MemoryDraft, VectorSample

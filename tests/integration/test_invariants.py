@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.fakes import WordEmbedder
+from tests.support.fakes import WordEmbedder
 
 from mcp_memory_service.errors import InvalidInput
 from mcp_memory_service.hybrid_search import RankingPolicy, indexed_text, query_terms

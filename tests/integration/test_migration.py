@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.contract.memories import EVERYTHING, memory
-from tests.fakes import WordEmbedder
 from tests.integration.conftest import Finished
-from tests.qdrant_target import collection_of
 from tests.reliability.qdrant_migration import run as run_interrupted
+from tests.support.fakes import WordEmbedder
 from tests.support.one_memory import store_one
-from tests.whole_stores import assert_equal, contents, notes
+from tests.support.qdrant_target import collection_of
+from tests.support.whole_stores import assert_equal, contents, notes
 
 from mcp_memory_service.cli.migrating import settings_at
 from mcp_memory_service.errors import ConfigurationError, InvalidInput, MigrationIncomplete

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.fakes import PartlyBrokenStorage, WordEmbedder
 from tests.indexed_store import open_indexed
+from tests.support.fakes import PartlyBrokenStorage, WordEmbedder
 
 from mcp_memory_service.errors import StorageUnavailable
 from mcp_memory_service.models import MemoryDraft, TagCount, Vector, VectorSample

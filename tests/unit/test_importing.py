@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from tests.fakes import BrokenEmbedder, WordEmbedder
+from tests.support.fakes import BrokenEmbedder, WordEmbedder
 
 from mcp_memory_service.errors import EmbedderUnavailable, InvalidInput
 from mcp_memory_service.models import MAX_TAGS, MemoryDraft, Vector

@@ -1,7 +1,7 @@
 """The tag list is kept until it changes, for a minute at the most."""
 
 import pytest
-from tests.fakes import PartlyBrokenStorage, WordEmbedder
+from tests.support.fakes import PartlyBrokenStorage, WordEmbedder
 
 from mcp_memory_service.models import MemoryDraft, MemoryPatch, TagCount
 from mcp_memory_service.services import MemoryService
