@@ -1,14 +1,20 @@
-"""Working stand-ins: embedders that need no model, and a store whose parts can be made to fail."""
+"""Working stand-ins: embedders that need no model, and stores in front of others."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Never, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from mcp_memory_service.errors import EmbedderUnavailable, StorageUnavailable
 from mcp_memory_service.hybrid_search.text.words import split_words
-from mcp_memory_service.models import Candidate, MemoryFilter, QueryTerms, TagCount, TextMatches, Vector, VectorSample
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.models import Vector
+from mcp_memory_service.storage.ports import SearchWork, Store
+from mcp_memory_service.storage.scheduling import Concurrent
+
+T = TypeVar("T")
+Method: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 class WordEmbedder:
@@ -42,57 +48,43 @@ class BrokenEmbedder(WordEmbedder):
         await self.embed(["warm up"])
 
 
-class PartlyBrokenStorage(SqliteVecStorage):
-    """The same store once more, with the named methods raising StorageUnavailable."""
+class _Front:
+    """Does some things its own way, and leaves the rest to the store behind it."""
 
-    def __init__(self, storage: SqliteVecStorage, *broken: str) -> None:
-        super().__init__(storage._threads, storage._model_id, storage._analyze)
-        self._broken = frozenset(broken)
+    def __init__(self, behind: Store, own: Mapping[str, Method]) -> None:
+        self._behind = behind
+        self._own = own
 
-    def _check(self, name: str) -> None:
-        if name in self._broken:
+    def __getattr__(self, name: str) -> Any:
+        return self._own.get(name) or getattr(self._behind, name)
+
+    async def search(self, work: SearchWork[T], *, part_by_part: bool = False) -> T:
+        """Its reads are those of the front."""
+        return await Concurrent().run(cast("Store", self), work)
+
+
+def in_front_of(behind: Store, **own: Method) -> Store:
+    """A store with some methods in place of those of the one behind it."""
+    return cast("Store", _Front(behind, own))
+
+
+def partly_broken(behind: Store, *broken: str) -> Store:
+    """The same store with the named methods raising StorageUnavailable."""
+
+    def unavailable(name: str) -> Method:
+        async def method(*_: object) -> Never:
             raise StorageUnavailable(f"{name} does not answer.")
 
-    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        self._check("retrieve")
-        return await super().retrieve(query_vector, limit, where)
+        return method
 
-    async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        self._check("search_by_tag")
-        return await super().search_by_tag(weights, limit, where)
+    return in_front_of(behind, **{name: unavailable(name) for name in broken})
 
-    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
-        self._check("search_by_text")
-        return await super().search_by_text(terms, limit, where)
 
-    async def get_all_tags(self, namespace: str) -> list[TagCount]:
-        self._check("get_all_tags")
-        return await super().get_all_tags(namespace)
+def counted(method: Method, calls: Counter[str]) -> Method:
+    """The same method, noting by its name how often it is called."""
 
-    async def tags_version(self, namespace: str) -> int:
-        self._check("get_all_tags")
-        return await super().tags_version(namespace)
+    async def noting(*arguments: Any) -> Any:
+        calls[method.__name__] += 1
+        return await method(*arguments)
 
-    async def count_all_memories(self, namespace: str) -> int:
-        self._check("count_all_memories")
-        return await super().count_all_memories(namespace)
-
-    async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        self._check("adjacent")
-        return await super().adjacent(content_hashes, limit, where)
-
-    async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
-        self._check("sample_vectors")
-        return await super().sample_vectors(namespace, limit)
-
-    async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
-        self._check("inverse_document_frequencies")
-        return await super().inverse_document_frequencies(words)
-
-    async def check_search(self) -> None:
-        self._check("check_search")
-        await super().check_search()
-
-    async def check_write(self) -> None:
-        self._check("check_write")
-        await super().check_write()
+    return noting
