@@ -21,7 +21,7 @@ import httpx
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.qdrant_stand_in.process import StandInProcess, stand_in  # noqa: E402
+from tests.support.qdrant_stand_in.process import StandInProcess, stand_in  # noqa: E402
 
 from corpora import DIMENSION, memories  # noqa: E402
 from mcp_memory_service.hybrid_search import indexed_text, query_terms  # noqa: E402

@@ -18,7 +18,7 @@ from mcp_memory_service.models import MemoryDraft, SearchRequest
 from mcp_memory_service.services import MemoryService
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.corpus import RATHOLE, RATHOLE_QUERY, project_notes
+from tests.support.corpus import RATHOLE, RATHOLE_QUERY, project_notes
 
 BATCH = 500
 

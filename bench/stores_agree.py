@@ -22,8 +22,8 @@ from typing import cast
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.fakes import WordEmbedder  # noqa: E402
-from tests.qdrant_target import collection_of, qdrant_server  # noqa: E402
+from tests.support.fakes import WordEmbedder  # noqa: E402
+from tests.support.qdrant_target import collection_of, qdrant_server  # noqa: E402
 
 from mcp_memory_service.hybrid_search import indexed_text, query_terms  # noqa: E402
 from mcp_memory_service.models import Candidate, EmbeddedMemory, Memory, MemoryFilter, content_hash  # noqa: E402

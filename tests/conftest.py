@@ -5,12 +5,13 @@ from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import pytest
-from tests.fakes import WordEmbedder
-from tests.qdrant_target import QdrantTarget, qdrant_server
+from tests.support.fakes import WordEmbedder
+from tests.support.qdrant_target import QdrantTarget, qdrant_server
 
 from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.services import MemoryService
+from mcp_memory_service.storage.memory import MemoryStore
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 
@@ -52,6 +53,12 @@ async def storage(tmp_path: Path) -> AsyncGenerator[SqliteVecStorage, None]:
 
 
 @pytest.fixture
-def service(storage: SqliteVecStorage) -> MemoryService:
-    """The whole service on a real file, with an embedder that knows words but no meanings."""
-    return MemoryService(storage, WordEmbedder())
+async def store() -> MemoryStore:
+    """For tests of the service: it keeps the contract of all stores, and needs no file."""
+    return await MemoryStore.open(WordEmbedder.model_id, WordEmbedder.dimension, indexed_text)
+
+
+@pytest.fixture
+def service(store: MemoryStore) -> MemoryService:
+    """The whole service in memory, with an embedder that knows words but no meanings."""
+    return MemoryService(store, WordEmbedder())

@@ -1,13 +1,15 @@
 """The backends that must keep the storage contract: a new one adds a line to BACKENDS."""
 
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 from tests.indexed_store import open_indexed
-from tests.qdrant_target import QdrantTarget, collection_of
+from tests.support.qdrant_target import QdrantTarget, collection_of
 
 from mcp_memory_service.hybrid_search import indexed_text
+from mcp_memory_service.storage.memory import Contents, MemoryStore
 from mcp_memory_service.storage.ports import Store
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
@@ -16,6 +18,17 @@ DIMENSION = 4
 MODEL_ID = "contract-4"
 
 Opener = Callable[[Path], Awaitable[Store]]
+
+
+@pytest.fixture
+def open_memory() -> Opener:
+    contents: defaultdict[Path, Contents] = defaultdict(Contents)
+    """What a folder would hold, if the store had files."""
+
+    async def open_contents(folder: Path) -> Store:
+        return await MemoryStore.open(MODEL_ID, DIMENSION, indexed_text, contents[folder])
+
+    return open_contents
 
 
 @pytest.fixture
@@ -52,7 +65,7 @@ def open_qdrant_grpc(qdrant_target: QdrantTarget) -> Opener:
     return open_collection
 
 
-BACKENDS = ("sqlite_vec", "sqlite_vec_indexed", "qdrant", "qdrant_grpc")
+BACKENDS = ("memory", "sqlite_vec", "sqlite_vec_indexed", "qdrant", "qdrant_grpc")
 
 
 @pytest.fixture(params=BACKENDS)

@@ -8,7 +8,7 @@ from tests.contract.conftest import BACKENDS, Opener
 from tests.reliability.store_machine import Bench, run
 
 # A Qdrant collection takes longer to make than a file, and each call is a request.
-EXAMPLES_AND_STEPS = {"sqlite_vec": (25, 25)}
+EXAMPLES_AND_STEPS = {"memory": (25, 25), "sqlite_vec": (25, 25)}
 OVER_A_NETWORK = (6, 15)
 
 

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from tests.fakes import WordEmbedder
-from tests.qdrant_target import collection_of
+from tests.support.fakes import WordEmbedder
+from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import Candidate, EmbeddedMemory, MemoryFilter
 from mcp_memory_service.services import MemoryService
+from mcp_memory_service.storage.memory import MemoryStore
 from mcp_memory_service.storage.ports import Store
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
@@ -41,18 +42,24 @@ def queries() -> list[str]:
     return [case["query"] for case in cases] + ["tunnel", '"tunnel note7"', "tunnel note7 note8", "node.js c++ 部署"]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def stores(tmp_path_factory: pytest.TempPathFactory, qdrant_url: str) -> AsyncGenerator[Stores, None]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["memory", "qdrant"])
+async def stores(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[Stores, None]:
+    """SQLite, and one that must agree with it."""
     folder = tmp_path_factory.mktemp("agree")
-    embedder = WordEmbedder()
-    sqlite = await SqliteVecStorage.open(folder / "a.db", embedder.model_id, embedder.dimension, indexed_text)
-    options = QdrantOptions(qdrant_url, collection_of(folder))
-    qdrant = await QdrantStorage.open(options, embedder.model_id, embedder.dimension, indexed_text)
-    for store in (sqlite, qdrant):
+    opening = (WordEmbedder.model_id, WordEmbedder.dimension, indexed_text)
+    sqlite = await SqliteVecStorage.open(folder / "a.db", *opening)
+    if request.param == "memory":
+        other = await MemoryStore.open(*opening)
+    else:
+        options = QdrantOptions(request.getfixturevalue("qdrant_url"), collection_of(folder))
+        other = await QdrantStorage.open(options, *opening)
+    for store in (sqlite, other):
         await store.store_batch(notes())
-    yield sqlite, qdrant
+    yield sqlite, other
     await sqlite.close()
-    await qdrant.close()
+    await other.close()
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -64,32 +71,32 @@ def order(found: Sequence[Candidate]) -> list[str]:
 
 @pytest.mark.parametrize("limit", [5, 250])
 async def test_words_give_the_same_order_and_the_same_scores(stores: Stores, limit: int):
-    sqlite, qdrant = stores
+    sqlite, other = stores
     for number, query in enumerate(queries()):
         where = FILTERS[number % len(FILTERS)]
         expected = (await sqlite.search_by_text(query_terms(query), limit, where)).candidates
-        found = (await qdrant.search_by_text(query_terms(query), limit, where)).candidates
+        found = (await other.search_by_text(query_terms(query), limit, where)).candidates
         assert order(found) == order(expected), query
         assert [c.score for c in found] == pytest.approx([c.score for c in expected], rel=1e-9)
 
 
 @pytest.mark.parametrize("limit", [5, 250])
 async def test_tags_give_the_same_order(stores: Stores, limit: int):
-    sqlite, qdrant = stores
+    sqlite, other = stores
     chance = random.Random(5)
     tags = [tag.tag.casefold() for tag in await sqlite.get_all_tags("default")]
     for _ in range(40):
         named = {tag: chance.choice([0.5, 1.0, 2.25]) for tag in [*chance.sample(tags, 3), "alike", "kind2"]}
         for where in FILTERS:
-            assert await qdrant.search_by_tag(named, limit, where) == await sqlite.search_by_tag(named, limit, where)
+            assert await other.search_by_tag(named, limit, where) == await sqlite.search_by_tag(named, limit, where)
 
 
 async def test_vectors_give_the_same_order_up_to_ties(stores: Stores):
-    sqlite, qdrant = stores
+    sqlite, other = stores
     for query in queries()[:60]:
         vector = WordEmbedder.vector(query)
         expected = await sqlite.retrieve(vector, 50, EVERYTHING)
-        found = await qdrant.retrieve(vector, 50, EVERYTHING)
+        found = await other.retrieve(vector, 50, EVERYTHING)
         assert [c.score for c in found] == pytest.approx([c.score for c in expected], abs=5e-6)
         lowest = expected[-1].score + 5e-6
         above = {candidate.content_hash for candidate in expected if candidate.score > lowest}
@@ -97,23 +104,23 @@ async def test_vectors_give_the_same_order_up_to_ties(stores: Stores):
 
 
 async def test_rarities_tags_and_listings_are_the_same(stores: Stores):
-    sqlite, qdrant = stores
+    sqlite, other = stores
     for query in queries():
         words = query_terms(query).words
-        assert await qdrant.inverse_document_frequencies(words) == pytest.approx(
+        assert await other.inverse_document_frequencies(words) == pytest.approx(
             await sqlite.inverse_document_frequencies(words)
         )
-    assert await qdrant.get_all_tags("default") == await sqlite.get_all_tags("default")
+    assert await other.get_all_tags("default") == await sqlite.get_all_tags("default")
     for offset in range(0, 1000, 97):
-        assert await qdrant.list_memories(EVERYTHING, offset, 97) == await sqlite.list_memories(EVERYTHING, offset, 97)
+        assert await other.list_memories(EVERYTHING, offset, 97) == await sqlite.list_memories(EVERYTHING, offset, 97)
 
 
 async def test_a_whole_search_gives_the_same_answer(stores: Stores):
     """Through the service, with the evidence of both: alpha, scores, and the first place."""
-    on_sqlite, on_qdrant = (MemoryService(store, WordEmbedder(), now=lambda: 1_000_000) for store in stores)
+    on_sqlite, on_other = (MemoryService(store, WordEmbedder(), now=lambda: 1_000_000) for store in stores)
     for query in queries()[::5]:
         expected = await on_sqlite.retrieve_memories(query)
-        found = await on_qdrant.retrieve_memories(query)
+        found = await on_other.retrieve_memories(query)
         assert found.alpha_used == pytest.approx(expected.alpha_used, abs=1e-3), query
         assert [hit.score for hit in found.results] == pytest.approx([hit.score for hit in expected.results], abs=1e-4)
         assert found.results[0].memory == expected.results[0].memory, query

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.qdrant_stand_in.process import stand_in
+from tests.support.qdrant_stand_in.process import stand_in
 
 from mcp_memory_service.config import load_settings
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from tests.fakes import WordEmbedder
+from tests.support.fakes import WordEmbedder
 from tests.unit.test_evaluation import write_dataset
 
 from mcp_memory_service.bootstrap import open_backends
@@ -18,7 +18,7 @@ from mcp_memory_service.evaluation.tuning import feedback_queries, load_for_tuni
 from mcp_memory_service.hybrid_search import RankingPolicy
 from mcp_memory_service.models import Feedback, Memory, MemoryDraft, TunedWeights, Tuning, Vector, content_hash
 from mcp_memory_service.services import MemoryService
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.memory import MemoryStore
 
 from .conftest import Finished
 
@@ -65,15 +65,15 @@ def notes(count: int) -> list[Memory]:
     return [Memory(text, content_hash(text), 0, 0, tags=(f"number{i}",)) for i, text in enumerate(texts)]
 
 
-async def test_tuning_refuses_to_learn_from_too_little(storage: SqliteVecStorage):
-    made = await load_for_tuning({"default": notes(5)}, storage, WordEmbedder(), quiet)
+async def test_tuning_refuses_to_learn_from_too_little(store: MemoryStore):
+    made = await load_for_tuning({"default": notes(5)}, store, WordEmbedder(), quiet)
     with pytest.raises(InvalidInput, match="at least 30 queries, and 5"):
         await tune(await judge(made, quiet), RankingPolicy(), quiet)
 
 
-async def test_queries_for_tuning_do_not_stand_in_the_store(storage: SqliteVecStorage):
+async def test_queries_for_tuning_do_not_stand_in_the_store(store: MemoryStore):
     memories = notes(40)
-    made = await load_for_tuning({"default": memories}, storage, WordEmbedder(), quiet)
+    made = await load_for_tuning({"default": memories}, store, WordEmbedder(), quiet)
     assert len(made) == 40
     stored = {memory.content_hash: memory for memory in (await made[0][0].list_memories(page_size=100)).memories}
     for _, query, relevant in made:
@@ -81,8 +81,8 @@ async def test_queries_for_tuning_do_not_stand_in_the_store(storage: SqliteVecSt
         assert query not in stored[target].content
 
 
-async def test_weights_that_win_by_chance_are_not_accepted(storage: SqliteVecStorage):
-    made = await load_for_tuning({"default": notes(60)}, storage, WordEmbedder(), quiet)
+async def test_weights_that_win_by_chance_are_not_accepted(store: MemoryStore):
+    made = await load_for_tuning({"default": notes(60)}, store, WordEmbedder(), quiet)
     judged = await judge(made, quiet)
     report = await tune(judged, RankingPolicy(), quiet)
     assert report.accepted == (report.proposed != report.current and report.gain_interval_95.low > 0)
@@ -90,9 +90,9 @@ async def test_weights_that_win_by_chance_are_not_accepted(storage: SqliteVecSto
     assert report.in_force == (report.proposed if report.accepted else report.current)
 
 
-async def test_bad_weights_are_replaced_by_better_ones(storage: SqliteVecStorage):
+async def test_bad_weights_are_replaced_by_better_ones(store: MemoryStore):
     """Queries name a tag that only their memory carries; with hardly a vote for tags and words they cannot be found."""
-    service = MemoryService(storage, WordEmbedder())
+    service = MemoryService(store, WordEmbedder())
     drafts = [
         MemoryDraft(f"the same words in every text {i % 3} {'x' * (i + 1)}", tags=(f"tag{i}",)) for i in range(80)
     ]
@@ -173,9 +173,9 @@ def test_a_tuned_store_ranks_by_its_weights_until_they_are_rolled_back(run_cli: 
     key = run_cli("store", "Rathole forwards port 2333", "--tag", "rathole").out.split()[-1]
 
     async def save() -> None:
-        async with open_backends(load_settings({"sqlite_path": tmp_path / "cli.db"})) as (storage, _):
+        async with open_backends(load_settings({"sqlite_path": tmp_path / "cli.db"})) as (store, _):
             weights = TunedWeights(vector_trust=1.0, tag_weight=0.0, neighbour_weight=0.7)
-            await storage.save_tuning("default", Tuning(weights, 1, 40, 0.5, 0.6))
+            await store.save_tuning("default", Tuning(weights, 1, 40, 0.5, 0.6))
 
     def tag_boost(**environment: str) -> float:
         shown = json.loads(run_cli("search", "rathole", "--debug", "--json", **environment).out)

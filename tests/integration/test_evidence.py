@@ -1,20 +1,21 @@
 """Neighbours and evidence through the service, and the ranks that have neither."""
 
 import asyncio
+from collections import Counter
 
 import pytest
-from tests.fakes import PartlyBrokenStorage, WordEmbedder
-from tests.notes import contents, store_notes
+from tests.support.fakes import WordEmbedder, counted, in_front_of
+from tests.support.notes import contents, store_notes
 
 from mcp_memory_service.hybrid_search import RankingPolicy
-from mcp_memory_service.models import MemoryDraft, SearchRequest, VectorSample
+from mcp_memory_service.models import MemoryDraft, SearchRequest
 from mcp_memory_service.services import MemoryService
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.memory import MemoryStore
 
 
-async def test_a_neighbour_that_no_signal_found_is_brought_in_and_filters_hold(storage: SqliteVecStorage):
+async def test_a_neighbour_that_no_signal_found_is_brought_in_and_filters_hold(store: MemoryStore):
     """The answer stands one turn after the question and has none of its words; the window is too small to hold it."""
-    service = MemoryService(storage, WordEmbedder(), RankingPolicy(ranking_window=10))
+    service = MemoryService(store, WordEmbedder(), RankingPolicy(ranking_window=10))
     await store_notes(service, 60)
     await service.store_batch(
         [
@@ -39,24 +40,21 @@ async def test_quoted_words_count_as_evidence(service: MemoryService):
     assert quoted.evidence.keyword_coverage == 1.0
 
 
-class CountingDraws(PartlyBrokenStorage):
-    draws = 0
-
-    async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
-        self.draws += 1
-        return await super().sample_vectors(namespace, limit)
+def counting_draws(store: MemoryStore) -> tuple[MemoryService, Counter[str]]:
+    calls: Counter[str] = Counter()
+    counting = in_front_of(store, sample_vectors=counted(store.sample_vectors, calls))
+    return MemoryService(counting, WordEmbedder()), calls
 
 
-async def test_a_few_writes_among_many_memories_do_not_draw_the_sample_anew(storage: SqliteVecStorage):
-    counting = CountingDraws(storage)
-    service = MemoryService(counting, WordEmbedder())
+async def test_a_few_writes_among_many_memories_do_not_draw_the_sample_anew(store: MemoryStore):
+    service, calls = counting_draws(store)
     await store_notes(service, 300)
 
     async def draws_after_storing(*contents: str) -> int:
         if contents:
             await service.store_batch([MemoryDraft(content) for content in contents])
         await asyncio.gather(*(service.retrieve_memories(f"note about topic {i}") for i in range(4)))
-        return counting.draws
+        return calls["sample_vectors"]
 
     assert await draws_after_storing() == 1
     assert await draws_after_storing("one", "two", "three") == 1
@@ -64,19 +62,18 @@ async def test_a_few_writes_among_many_memories_do_not_draw_the_sample_anew(stor
     assert await draws_after_storing("and one more") == 2
 
 
-async def test_among_a_few_memories_every_write_is_seen_in_the_evidence(storage: SqliteVecStorage):
-    counting = CountingDraws(storage)
-    service = MemoryService(counting, WordEmbedder())
+async def test_among_a_few_memories_every_write_is_seen_in_the_evidence(store: MemoryStore):
+    service, calls = counting_draws(store)
     await store_notes(service, 99)
     for number in range(3):
         await service.retrieve_memories("note about topic 3")
-        assert counting.draws == number + 1
+        assert calls["sample_vectors"] == number + 1
         if number < 2:
             await service.delete_memory((await service.list_memories()).memories[0].content_hash)
 
 
-async def test_rrf_is_alpha_weighted_reciprocal_ranks_and_nothing_else(storage: SqliteVecStorage):
-    service = MemoryService(storage, WordEmbedder(), RankingPolicy(fusion="rrf", recency_decay=0.0))
+async def test_rrf_is_alpha_weighted_reciprocal_ranks_and_nothing_else(store: MemoryStore):
+    service = MemoryService(store, WordEmbedder(), RankingPolicy(fusion="rrf", recency_decay=0.0))
     await store_notes(service, 30)
     found = await service.search(SearchRequest("note about topic-3", debug=True))
     assert (found.alpha_used, found.evidence) == (0.5, None)

@@ -1,27 +1,17 @@
 """The search pipeline over a real store: ranking, paging, filters, degradation."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
-from tests.fakes import BrokenEmbedder, PartlyBrokenStorage, WordEmbedder
-from tests.notes import contents, store_notes
+from tests.support.fakes import BrokenEmbedder, Method, WordEmbedder, in_front_of, partly_broken
+from tests.support.notes import contents, store_notes
 
 from mcp_memory_service.errors import EmbedderUnavailable, InvalidInput, MemoryNotFound
 from mcp_memory_service.hybrid_search import RankingPolicy
-from mcp_memory_service.models import (
-    Candidate,
-    MemoryDraft,
-    MemoryFilter,
-    MemoryPatch,
-    QueryTerms,
-    SearchRequest,
-    TextMatches,
-    Vector,
-    content_hash,
-)
+from mcp_memory_service.models import MemoryDraft, MemoryFilter, MemoryPatch, SearchRequest, content_hash
 from mcp_memory_service.services import MemoryService, ServiceLimits
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.memory import MemoryStore
 from mcp_memory_service.timestamps import MICROSECONDS_PER_DAY
 
 NOW = 1_800_000_000_000_000
@@ -41,22 +31,22 @@ async def test_hybrid_enabled_by_default(service: MemoryService):
     assert found.results[0].snippet == "tunnel setup on the **server**"
 
 
-async def test_opt_out_pure_vector(storage: SqliteVecStorage):
-    service = MemoryService(storage, WordEmbedder(), RankingPolicy(hybrid_alpha=1.0), now=lambda: NOW)
+async def test_opt_out_pure_vector(store: MemoryStore):
+    service = MemoryService(store, WordEmbedder(), RankingPolicy(hybrid_alpha=1.0), now=lambda: NOW)
     await store_notes(service)
     old = NOW - 900 * MICROSECONDS_PER_DAY
     await service.store_memory(MemoryDraft("topic 3 and nothing else", created_at=old))
     found = await service.retrieve_memories("note about topic 3", page_size=100)
     (vector,) = await WordEmbedder().embed(["note about topic 3"])
-    expected = await storage.retrieve(vector, 100, MemoryFilter())
+    expected = await store.retrieve(vector, 100, MemoryFilter())
     assert [hit.memory.content_hash for hit in found.results] == [c.content_hash for c in expected]
     assert [hit.similarity for hit in found.results] == [c.score for c in expected]
     assert found.alpha_used == 1.0
     assert all(set(hit.provenance) == {"vector"} for hit in found.results)
 
 
-async def test_alpha_0_is_the_tag_order(storage: SqliteVecStorage):
-    service = MemoryService(storage, WordEmbedder(), RankingPolicy(hybrid_alpha=0.0))
+async def test_alpha_0_is_the_tag_order(store: MemoryStore):
+    service = MemoryService(store, WordEmbedder(), RankingPolicy(hybrid_alpha=0.0))
     await service.store_memory(MemoryDraft("a", tags=("common",)))
     await service.store_memory(MemoryDraft("b", tags=("common", "rare")))
     await service.store_memory(MemoryDraft("c", tags=("rare",)))
@@ -67,15 +57,15 @@ async def test_alpha_0_is_the_tag_order(storage: SqliteVecStorage):
     assert all(hit.similarity is None for hit in found.results)
 
 
-async def test_the_argument_beats_the_setting(storage: SqliteVecStorage):
-    service = MemoryService(storage, WordEmbedder(), RankingPolicy(hybrid_alpha=1.0))
+async def test_the_argument_beats_the_setting(store: MemoryStore):
+    service = MemoryService(store, WordEmbedder(), RankingPolicy(hybrid_alpha=1.0))
     await store_notes(service)
     assert (await service.search(SearchRequest("topic 1", alpha=0.3))).alpha_used == 0.3
 
 
-async def test_with_rrf_alpha_adapts_to_the_corpus(storage: SqliteVecStorage):
+async def test_with_rrf_alpha_adapts_to_the_corpus(store: MemoryStore):
     service = MemoryService(
-        storage, WordEmbedder(), RankingPolicy(fusion="rrf", adaptive_threshold_small=5, adaptive_threshold_large=9)
+        store, WordEmbedder(), RankingPolicy(fusion="rrf", adaptive_threshold_small=5, adaptive_threshold_large=9)
     )
     alphas: list[float] = []
     for i in range(10):
@@ -111,8 +101,8 @@ async def test_explicit_tags_filter_and_rank(service: MemoryService):
 
 
 @pytest.mark.parametrize("tags", [(), ("rathole",), ("rathole", "server", "port")])
-async def test_a_year_old_exact_answer_is_still_first(storage: SqliteVecStorage, tags: tuple[str, ...]):
-    service = MemoryService(storage, WordEmbedder(), now=lambda: NOW)
+async def test_a_year_old_exact_answer_is_still_first(store: MemoryStore, tags: tuple[str, ...]):
+    service = MemoryService(store, WordEmbedder(), now=lambda: NOW)
     year_ago = NOW - 365 * MICROSECONDS_PER_DAY
     await service.store_memory(MemoryDraft("rathole server port is 2333", tags=tags, created_at=year_ago))
     await service.store_batch([MemoryDraft(f"rathole chatter number {i}", tags=tags) for i in range(40)])
@@ -123,8 +113,8 @@ async def test_a_year_old_exact_answer_is_still_first(storage: SqliteVecStorage,
     assert 0.998 < debug.recency_factor < 0.999
 
 
-async def test_with_floor_0_recency_is_plain_decay(storage: SqliteVecStorage):
-    service = MemoryService(storage, WordEmbedder(), RankingPolicy(recency_floor=0.0), now=lambda: NOW)
+async def test_with_floor_0_recency_is_plain_decay(store: MemoryStore):
+    service = MemoryService(store, WordEmbedder(), RankingPolicy(recency_floor=0.0), now=lambda: NOW)
     await service.store_memory(MemoryDraft("exact words", created_at=NOW - 70 * MICROSECONDS_PER_DAY))
     await service.store_memory(MemoryDraft("other text"))
     found = await service.search(SearchRequest("exact meaning", debug=True))
@@ -185,8 +175,8 @@ async def test_pages_do_not_depend_on_their_size(service: MemoryService, page_si
     assert paged == whole
 
 
-async def test_the_window_bounds_what_can_be_paged_through(storage: SqliteVecStorage):
-    service = MemoryService(storage, WordEmbedder(), RankingPolicy(ranking_window=10))
+async def test_the_window_bounds_what_can_be_paged_through(store: MemoryStore):
+    service = MemoryService(store, WordEmbedder(), RankingPolicy(ranking_window=10))
     await store_notes(service, 25)
     found = await service.retrieve_memories("unrelated words", page_size=100)
     assert (found.paging.total, len(found.results)) == (10, 10)
@@ -217,8 +207,8 @@ async def test_min_similarity_drops_vector_hits_but_no_tag_hit(service: MemorySe
 # --- the other use cases
 
 
-async def test_storing_is_refused_while_the_embedder_is_down(storage: SqliteVecStorage):
-    service = MemoryService(storage, BrokenEmbedder())
+async def test_storing_is_refused_while_the_embedder_is_down(store: MemoryStore):
+    service = MemoryService(store, BrokenEmbedder())
     with pytest.raises(EmbedderUnavailable):
         await service.store_memory(MemoryDraft("x"))
     assert (await service.stats()).memories == 0
@@ -227,17 +217,17 @@ async def test_storing_is_refused_while_the_embedder_is_down(storage: SqliteVecS
     assert (health.ready, set(health.problems)) == (False, {"embedder_unavailable"})
 
 
-async def test_health_recovers_and_sees_a_store_that_is_down(storage: SqliteVecStorage):
-    unreadable = await MemoryService(PartlyBrokenStorage(storage, "check_search"), WordEmbedder()).health()
+async def test_health_recovers_and_sees_a_store_that_is_down(store: MemoryStore):
+    unreadable = await MemoryService(partly_broken(store, "check_search"), WordEmbedder()).health()
     assert (unreadable.can_store, unreadable.can_search) == (True, False)
-    unwritable = await MemoryService(PartlyBrokenStorage(storage, "check_write"), WordEmbedder()).health()
+    unwritable = await MemoryService(partly_broken(store, "check_write"), WordEmbedder()).health()
     assert (unwritable.can_store, unwritable.can_search) == (False, True)
     for health in (unreadable, unwritable):
         assert (health.ready, set(health.problems)) == (False, {"storage_unavailable"})
-    assert (await MemoryService(storage, WordEmbedder()).health()).ready
+    assert (await MemoryService(store, WordEmbedder()).health()).ready
 
 
-async def test_health_asks_an_embedder_again_that_was_silent_for_a_while(storage: SqliteVecStorage):
+async def test_health_asks_an_embedder_again_that_was_silent_for_a_while(store: MemoryStore):
     class FailingLater(WordEmbedder):
         down = False
 
@@ -246,7 +236,7 @@ async def test_health_asks_an_embedder_again_that_was_silent_for_a_while(storage
                 raise EmbedderUnavailable("The embedding server is down.")
 
     embedder, now = FailingLater(), [0.0]
-    service = MemoryService(storage, embedder, monotonic_seconds=lambda: now[0])
+    service = MemoryService(store, embedder, monotonic_seconds=lambda: now[0])
     assert (await service.health()).ready
     embedder.down = True
     now[0] += 5
@@ -299,8 +289,8 @@ async def test_list_by_tag_get_update_delete(service: MemoryService):
             await use_case
 
 
-async def test_the_content_limit_is_a_setting(storage: SqliteVecStorage):
-    service = MemoryService(storage, WordEmbedder(), limits=ServiceLimits(max_content_chars=5))
+async def test_the_content_limit_is_a_setting(store: MemoryStore):
+    service = MemoryService(store, WordEmbedder(), limits=ServiceLimits(max_content_chars=5))
     await service.store_memory(MemoryDraft("12345"))
     with pytest.raises(InvalidInput, match="6 characters, at most 5"):
         await service.store_memory(MemoryDraft("123456"))
@@ -344,8 +334,8 @@ async def test_a_tag_that_most_memories_carry_does_not_bury_the_best_answer(serv
 
 
 @pytest.mark.parametrize("tagged", [1, 5, 29, 31, 40, 60, 100])
-async def test_a_growing_project_is_still_found(storage: SqliteVecStorage, tagged: int):
-    service = MemoryService(storage, WordEmbedder())
+async def test_a_growing_project_is_still_found(store: MemoryStore, tagged: int):
+    service = MemoryService(store, WordEmbedder())
     others = [MemoryDraft(f"pelican project codebase architecture note {i}", tags=("pelican",)) for i in range(300)]
     ours = [MemoryDraft(f"tunnel detail number {i}", tags=("rathole",)) for i in range(tagged)]
     await service.store_batch(others)
@@ -354,35 +344,29 @@ async def test_a_growing_project_is_still_found(storage: SqliteVecStorage, tagge
     assert all("rathole" in hit.memory.tags for hit in found.results[: min(tagged, 10)])
 
 
-async def test_the_signals_are_asked_at_the_same_time(storage: SqliteVecStorage):
+async def test_the_signals_are_asked_at_the_same_time(store: MemoryStore):
     asked = asyncio.Barrier(3)
 
-    class Meeting(PartlyBrokenStorage):
-        """Each search waits until all three are under way; asked one after the other they would wait for ever."""
+    def meeting(search: Method) -> Method:
+        """Waits until all three are under way; asked one after the other they would wait for ever."""
 
-        async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
+        async def met(*arguments: Any) -> Any:
             await asked.wait()
-            return await super().retrieve(query_vector, limit, where)
+            return await search(*arguments)
 
-        async def search_by_tag(
-            self, weights: Mapping[str, float], limit: int, where: MemoryFilter
-        ) -> Sequence[Candidate]:
-            await asked.wait()
-            return await super().search_by_tag(weights, limit, where)
+        return met
 
-        async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
-            await asked.wait()
-            return await super().search_by_text(terms, limit, where)
-
-    await store_notes(MemoryService(storage, WordEmbedder()))
+    searches = (store.retrieve, store.search_by_tag, store.search_by_text)
+    together = in_front_of(store, **{search.__name__: meeting(search) for search in searches})
+    await store_notes(MemoryService(store, WordEmbedder()))
     async with asyncio.timeout(10):
-        found = await MemoryService(Meeting(storage), WordEmbedder()).retrieve_memories("topic 3 note")
+        found = await MemoryService(together, WordEmbedder()).retrieve_memories("topic 3 note")
     assert found.degraded == ()
 
 
-async def test_an_ancient_memory_with_plain_decay_is_no_division_by_zero(storage: SqliteVecStorage):
+async def test_an_ancient_memory_with_plain_decay_is_no_division_by_zero(store: MemoryStore):
     policy = RankingPolicy(recency_floor=0.0, recency_decay=100.0)
-    service = MemoryService(storage, WordEmbedder(), policy, now=lambda: NOW)
+    service = MemoryService(store, WordEmbedder(), policy, now=lambda: NOW)
     await service.store_memory(MemoryDraft("old", created_at=0))
     found = await service.retrieve_memories("old")
     assert [hit.score for hit in found.results] == [1.0]

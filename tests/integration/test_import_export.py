@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.integration.conftest import COMMAND, Finished
-from tests.qdrant_target import collection_of
+from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.cli.lines import PART_LINES
 

@@ -2,19 +2,19 @@
 
 import asyncio
 import random
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.fakes import WordEmbedder
+from tests.support.fakes import WordEmbedder
 
 from mcp_memory_service.errors import InvalidInput
 from mcp_memory_service.hybrid_search import RankingPolicy, indexed_text, query_terms
 from mcp_memory_service.models import MemoryDraft, MemoryFilter, SearchRequest
 from mcp_memory_service.services import MemoryService, SearchResult
+from mcp_memory_service.storage.memory import MemoryStore
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 from mcp_memory_service.storage.sqlite_vec.file.connection import connect
 from mcp_memory_service.storage.sqlite_vec.queries.reads import matching
@@ -58,17 +58,14 @@ async def searched(
     corpus: list[MemoryDraft], policy: RankingPolicy, query: str, page_size: int, search: dict[str, Any]
 ) -> tuple[list[SearchResult], SearchResult]:
     """All pages of a search, and the same search as one page."""
-    with tempfile.TemporaryDirectory() as folder:
-        storage = await SqliteVecStorage.open(Path(folder) / "x.db", "words-64", 64, indexed_text)
-        service = MemoryService(storage, WordEmbedder(), policy)
-        if corpus:
-            await service.store_batch(corpus)
-        pages = [await service.search(SearchRequest(query, 1, page_size, **search))]
-        while pages[-1].paging.has_more:
-            pages.append(await service.search(SearchRequest(query, len(pages) + 1, page_size, **search)))
-        whole = await service.search(SearchRequest(query, 1, 100, **search))
-        await storage.close()
-    return pages, whole
+    store = await MemoryStore.open(WordEmbedder.model_id, WordEmbedder.dimension, indexed_text)
+    service = MemoryService(store, WordEmbedder(), policy)
+    if corpus:
+        await service.store_batch(corpus)
+    pages = [await service.search(SearchRequest(query, 1, page_size, **search))]
+    while pages[-1].paging.has_more:
+        pages.append(await service.search(SearchRequest(query, len(pages) + 1, page_size, **search)))
+    return pages, await service.search(SearchRequest(query, 1, 100, **search))
 
 
 @settings(max_examples=60, deadline=None)

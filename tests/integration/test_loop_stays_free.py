@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 import httpx
 import pytest
-from tests.fakes import WordEmbedder
+from tests.support.fakes import WordEmbedder
 
 from mcp_memory_service.api import create_app
 from mcp_memory_service.config import load_settings

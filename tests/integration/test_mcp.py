@@ -18,7 +18,7 @@ from tests.reliability.oracle import problems_of
 from mcp_memory_service.mcp_server import build_mcp_server
 from mcp_memory_service.models import MemoryDraft
 from mcp_memory_service.services import MemoryService
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.memory import MemoryStore
 
 CORE = {
     "store_memory", "retrieve_memory", "list_memories", "get_memory", "update_memory", "delete_memory", "get_stats",
@@ -241,12 +241,12 @@ async def test_toolsets_can_be_switched_off(service: MemoryService, toolsets: tu
     assert {tool.name for tool in await client.tools()} == tools
 
 
-async def test_an_agent_can_rate_what_it_found(service: MemoryService, storage: SqliteVecStorage):
+async def test_an_agent_can_rate_what_it_found(service: MemoryService, store: MemoryStore):
     client = InMemoryClient(build_mcp_server(service, BUDGET, ("feedback",)))
     stored = await service.store_memory(MemoryDraft("Rathole forwards port 2333"))
     rating = {"query": "rathole port", "content_hash": stored.memory.content_hash, "useful": True}
     assert text_of(await client.call_tool("rate_memory", rating)) == "Noted."
-    (said,) = await storage.list_feedback("default")
+    (said,) = await store.list_feedback("default")
     assert (said.query, said.content_hash, said.useful) == ("rathole port", stored.memory.content_hash, True)
     unknown = await client.call_tool("rate_memory", rating | {"content_hash": "0" * 64})
     assert unknown.is_error

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.contract.memories import EVERYTHING, memory
-from tests.fakes import WordEmbedder
 from tests.integration.conftest import Finished
-from tests.qdrant_target import collection_of
 from tests.reliability.qdrant_migration import run as run_interrupted
+from tests.support.fakes import WordEmbedder, in_front_of
 from tests.support.one_memory import store_one
-from tests.whole_stores import assert_equal, contents, notes
+from tests.support.qdrant_target import collection_of
+from tests.support.whole_stores import assert_equal, contents, notes
 
 from mcp_memory_service.cli.migrating import settings_at
 from mcp_memory_service.errors import ConfigurationError, InvalidInput, MigrationIncomplete
@@ -26,6 +26,7 @@ from mcp_memory_service.models import (
     Tuning,
 )
 from mcp_memory_service.services import Migration
+from mcp_memory_service.storage.memory import MemoryStore
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
@@ -37,6 +38,13 @@ def quiet(_doing: str, _done: int, _total: int) -> None:
 @pytest.fixture
 def qdrant_options(qdrant_url: str, tmp_path: Path) -> QdrantOptions:
     return QdrantOptions(qdrant_url, collection_of(tmp_path))
+
+
+async def memory_store() -> MemoryStore:
+    return await MemoryStore.open(WordEmbedder.model_id, WordEmbedder.dimension, indexed_text)
+
+
+source = target = pytest.fixture(memory_store)
 
 
 async def sqlite_at(path: Path) -> SqliteVecStorage:
@@ -87,8 +95,7 @@ async def test_another_model_embeds_anew(tmp_path: Path, qdrant_options: QdrantO
     await target.close()
 
 
-async def test_what_the_target_has_is_united_and_never_lost(tmp_path: Path):
-    source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")
+async def test_what_the_target_has_is_united_and_never_lost(source: MemoryStore, target: MemoryStore):
     vectors = (WordEmbedder.vector("fact"),)
     await store_one(source, EmbeddedMemory(memory("fact", "ours", at=1), vectors))
     await store_one(target, EmbeddedMemory(memory("fact", "theirs", at=2), vectors))
@@ -96,53 +103,41 @@ async def test_what_the_target_has_is_united_and_never_lost(tmp_path: Path):
     await Migration(source, target, WordEmbedder(), quiet).run()
     page = await target.list_memories(EVERYTHING, 0, 10)
     assert {found.content: found.tags for found in page.memories} == {"fact": ("theirs", "ours"), "more": ()}
-    await source.close()
-    await target.close()
 
 
-class Changing(SqliteVecStorage):
-    """A source that is changed behind the back of the first scan, where it has been already."""
+async def test_what_changes_in_the_source_meanwhile_is_caught_up_with(source: MemoryStore, target: MemoryStore):
+    await source.store_batch([item for item in notes(10) if item.memory.namespace == "default"])
+    unchanged = [True]
 
-    changed = False
-
-    async def scan(self, cursor: str | None, limit: int) -> MemoryScan:
-        part = await super().scan(cursor, limit)
-        if part.cursor is None and not self.changed:
-            self.changed = True
-            await self.update("default", part.items[0].memory.content_hash, MemoryPatch(tags=("late",)), now=10**9)
+    async def scan(cursor: str | None, limit: int) -> MemoryScan:
+        """The source is changed behind the back of the first scan, where it has been already."""
+        part = await source.scan(cursor, limit)
+        if part.cursor is None and unchanged:
+            unchanged.clear()
+            await source.update("default", part.items[0].memory.content_hash, MemoryPatch(tags=("late",)), now=10**9)
         return part
 
-
-async def test_what_changes_in_the_source_meanwhile_is_caught_up_with(tmp_path: Path):
-    source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")
-    await source.store_batch([item for item in notes(10) if item.memory.namespace == "default"])
-    changing = Changing(source._threads, source._model_id, source._analyze)
-    report = await Migration(changing, target, WordEmbedder(), quiet).run()
+    report = await Migration(in_front_of(source, scan=scan), target, WordEmbedder(), quiet).run()
     assert (report.memories, report.copied) == (8, 9)
     assert "late" in [tag.tag for tag in await target.get_all_tags("default")]
-    await source.close()
-    await target.close()
 
 
-class Forgetful(SqliteVecStorage):
-    """A target that says yes and keeps nothing, and shows what it has been shown."""
+async def test_a_copy_that_lacks_something_is_said(source: MemoryStore, target: MemoryStore):
+    await source.store_batch([item for item in notes(10) if item.memory.namespace == "default"])
+    shown: dict[str, EmbeddedMemory] = {}
 
-    async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
-        self.shown = {item.memory.content_hash: item for item in items}
+    async def store_batch(items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
+        """Says yes and keeps nothing."""
+        shown.update({item.memory.content_hash: item for item in items})
         return []
 
-    async def get_embedded(self, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
-        return [self.shown[content_hash] for content_hash in content_hashes]
+    async def get_embedded(_namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
+        """What it has been shown."""
+        return [shown[content_hash] for content_hash in content_hashes]
 
-
-async def test_a_copy_that_lacks_something_is_said(tmp_path: Path):
-    source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")
-    await source.store_batch([item for item in notes(10) if item.memory.namespace == "default"])
-    forgetful = Forgetful(target._threads, target._model_id, target._analyze)
+    forgetful = in_front_of(target, store_batch=store_batch, get_embedded=get_embedded)
     with pytest.raises(MigrationIncomplete, match="still lacked 8 memories"):
         await Migration(source, forgetful, WordEmbedder(), quiet).run()
-    await source.close()
-    await target.close()
 
 
 async def test_a_copy_that_is_killed_again_and_again_goes_on(qdrant_url: str, tmp_path: Path):
@@ -170,8 +165,7 @@ def test_bad_addresses_are_said_in_one_line(run_cli: Callable[..., Finished], tm
     assert not (tmp_path / "no.db").exists()
 
 
-async def test_vectors_of_other_memories_are_noticed(tmp_path: Path):
-    source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")
+async def test_vectors_of_other_memories_are_noticed(source: MemoryStore, target: MemoryStore):
     one, other = memory("one", at=1), memory("other", at=1)
     await source.store_batch([EmbeddedMemory(note, (WordEmbedder.vector(note.content),)) for note in (one, other)])
     await target.store_batch(
@@ -179,12 +173,9 @@ async def test_vectors_of_other_memories_are_noticed(tmp_path: Path):
     )
     with pytest.raises(MigrationIncomplete, match="vectors of the memory"):
         await Migration(source, target, WordEmbedder(), quiet).run()
-    await source.close()
-    await target.close()
 
 
-async def test_newer_feedback_and_weights_of_the_target_stay(tmp_path: Path):
-    source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")
+async def test_newer_feedback_and_weights_of_the_target_stay(source: MemoryStore, target: MemoryStore):
     note = memory("fact")
     for store, useful, at, trust in ((source, True, 1, 2.0), (target, False, 9, 4.0)):
         await store_one(store, EmbeddedMemory(note, (WordEmbedder.vector("fact"),)))
@@ -196,8 +187,6 @@ async def test_newer_feedback_and_weights_of_the_target_stay(tmp_path: Path):
     tuned = await target.current_tuning("default")
     assert tuned is not None
     assert tuned.weights.vector_trust == 4.0
-    await source.close()
-    await target.close()
 
 
 def test_addresses():

@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from tests.contract.memories import EAST, EVERYTHING, embedded, memory, vector
 from tests.integration.conftest import Finished
-from tests.qdrant_stand_in.process import stand_in
-from tests.qdrant_target import collection_of
 from tests.support.one_memory import store_one
+from tests.support.qdrant_stand_in.process import stand_in
+from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.bootstrap import open_service
 from mcp_memory_service.config import load_settings

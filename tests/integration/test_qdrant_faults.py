@@ -10,10 +10,10 @@ import httpx
 import numpy as np
 import pytest
 from tests.contract.memories import EAST, EVERYTHING, embedded, memory, vector
-from tests.fault_proxy import FAULTS, Fault, FaultProxy, always, fault_proxy, in_turn
 from tests.integration.conftest import server_process
-from tests.qdrant_target import collection_of
+from tests.support.fault_proxy import FAULTS, Fault, FaultProxy, always, fault_proxy, in_turn
 from tests.support.one_memory import get_one, store_one
+from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.errors import BackendUnavailable, BatchIncomplete, StorageUnavailable
 from mcp_memory_service.hybrid_search import indexed_text, query_terms

@@ -7,9 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 from mcp import Client
-from tests.fault_proxy import fault_proxy
 from tests.integration.conftest import Server, server_process
-from tests.qdrant_target import collection_of
+from tests.support.fault_proxy import fault_proxy
+from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.bootstrap import open_service
 from mcp_memory_service.config import load_settings

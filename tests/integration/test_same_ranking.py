@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 from mcp import Client
-from tests.corpus import RATHOLE, RATHOLE_QUERY, corpus_with_rathole
 from tests.integration.conftest import Finished, Server, server_process
+from tests.support.corpus import RATHOLE, RATHOLE_QUERY, corpus_with_rathole
 
 BATCH = 200
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.fakes import WordEmbedder
 from tests.indexed_store import open_indexed
+from tests.support.fakes import WordEmbedder
 
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import MemoryDraft

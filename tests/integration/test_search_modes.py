@@ -1,8 +1,5 @@
 """Modes, weights and explanations over the whole service with the real model."""
 
-from collections.abc import AsyncGenerator
-from pathlib import Path
-
 import pytest
 
 from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
@@ -10,21 +7,18 @@ from mcp_memory_service.errors import MemoryNotFound
 from mcp_memory_service.hybrid_search import RankingPolicy, indexed_text
 from mcp_memory_service.models import MemoryDraft, SearchRequest
 from mcp_memory_service.services import MemoryService, SearchResult
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.memory import MemoryStore
 
 
 @pytest.fixture
-async def real_storage(tmp_path: Path, local_embedder: LocalEmbedder) -> AsyncGenerator[SqliteVecStorage, None]:
-    opened = await SqliteVecStorage.open(
-        tmp_path / "real.db", local_embedder.model_id, local_embedder.dimension, indexed_text
-    )
-    yield opened
-    await opened.close()
+async def real_store(local_embedder: LocalEmbedder) -> MemoryStore:
+    """For the vectors of the real model."""
+    return await MemoryStore.open(local_embedder.model_id, local_embedder.dimension, indexed_text)
 
 
 @pytest.fixture
-def real(real_storage: SqliteVecStorage, local_embedder: LocalEmbedder) -> MemoryService:
-    return MemoryService(real_storage, local_embedder)
+def real(real_store: MemoryStore, local_embedder: LocalEmbedder) -> MemoryService:
+    return MemoryService(real_store, local_embedder)
 
 
 def contents(found: SearchResult) -> list[str]:
@@ -76,8 +70,8 @@ async def test_weights_move_the_answer(real: MemoryService):
     assert meaning.alpha_used > 0.999
 
 
-async def test_score_fusion_is_a_setting(real_storage: SqliteVecStorage, local_embedder: LocalEmbedder):
-    service = MemoryService(real_storage, local_embedder, RankingPolicy(fusion="score"))
+async def test_score_fusion_is_a_setting(real_store: MemoryStore, local_embedder: LocalEmbedder):
+    service = MemoryService(real_store, local_embedder, RankingPolicy(fusion="score"))
     await service.store_batch([MemoryDraft(f"note {i} about the tunnel", tags=("t",)) for i in range(8)])
     found = await service.search(SearchRequest("tunnel note 3", debug=True))
     scores = [hit.score for hit in found.results]

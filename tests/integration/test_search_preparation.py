@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.fakes import PartlyBrokenStorage, WordEmbedder
 from tests.indexed_store import open_indexed
+from tests.support.fakes import WordEmbedder, partly_broken
 
 from mcp_memory_service.errors import StorageUnavailable
 from mcp_memory_service.models import MemoryDraft, SearchRequest, TagCount, Vector, VectorSample
@@ -124,14 +124,14 @@ async def test_a_count_that_failed_once_changes_no_later_search(
 
 @pytest.mark.parametrize("options", [{"mode": "keyword"}, {"alpha": 0.5}])
 async def test_evidence_that_nobody_weighs_is_not_missed(store: SqliteVecStorage, options: dict[str, str | float]):
-    service = MemoryService(PartlyBrokenStorage(store, "inverse_document_frequencies"), WordEmbedder())
+    service = MemoryService(partly_broken(store, "inverse_document_frequencies"), WordEmbedder())
     assert (await service.search(SearchRequest("rathole", **options))).degraded == ()  # pyright: ignore[reportArgumentType]
     assert (await service.retrieve_memories("rathole")).degraded == ("evidence_unavailable",)
 
 
 async def test_a_store_that_fails_has_no_query_embedded_again(store: SqliteVecStorage):
     embedder = CountingEmbedder()
-    service = MemoryService(PartlyBrokenStorage(store, "retrieve"), embedder)
+    service = MemoryService(partly_broken(store, "retrieve"), embedder)
     for _ in range(3):
         assert (await service.retrieve_memories("rathole")).degraded == ("vector_search_unavailable",)
     assert embedder.asked == 1

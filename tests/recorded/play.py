@@ -17,9 +17,9 @@ from typing import Any, cast
 import pytest
 from mcp import Client
 from starlette.testclient import TestClient
-from tests.fakes import WordEmbedder
 from tests.recorded import requests
 from tests.recorded.corpus import memories
+from tests.support.fakes import WordEmbedder
 
 from mcp_memory_service.api import create_app
 from mcp_memory_service.bootstrap import open_service

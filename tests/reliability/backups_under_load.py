@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 from tests.contract.memories import EVERYTHING, memory
-from tests.fakes import WordEmbedder
+from tests.support.fakes import WordEmbedder
 from tests.support.one_memory import store_one
-from tests.whole_stores import Contents, assert_equal, contents
+from tests.support.whole_stores import Contents, assert_equal, contents
 
 from mcp_memory_service.errors import MemoryServiceError
 from mcp_memory_service.hybrid_search import indexed_text, query_terms

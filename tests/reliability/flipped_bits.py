@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.whole_stores import notes
+from tests.support.whole_stores import notes
 
 from mcp_memory_service.errors import BackupDamaged, ForeignStore, MemoryServiceError
 from mcp_memory_service.hybrid_search import indexed_text

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tests.contract.memories import EVERYTHING, memory
-from tests.fakes import WordEmbedder
+from tests.support.fakes import WordEmbedder
 from tests.support.one_memory import store_one
 
 from mcp_memory_service.errors import MemoryServiceError, StorageFull

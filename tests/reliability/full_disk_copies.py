@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.whole_stores import Contents, assert_equal, contents, notes
+from tests.support.whole_stores import Contents, assert_equal, contents, notes
 
 from mcp_memory_service.errors import MemoryServiceError, StorageFull
 from mcp_memory_service.hybrid_search import indexed_text

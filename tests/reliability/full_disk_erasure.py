@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass, field
 
 from tests.contract.memories import memory
-from tests.fakes import WordEmbedder
+from tests.support.fakes import WordEmbedder
 from tests.support.one_memory import get_one, store_one
-from tests.whole_stores import notes
+from tests.support.whole_stores import notes
 
 from mcp_memory_service.errors import MemoryServiceError, StorageFull
 from mcp_memory_service.models import EmbeddedMemory, content_hash

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 from tests.contract.memories import EVERYTHING
-from tests.fakes import WordEmbedder
+from tests.support.fakes import WordEmbedder
 
 from mcp_memory_service.errors import MemoryServiceError
 from mcp_memory_service.hybrid_search import indexed_text, query_terms

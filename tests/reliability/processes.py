@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 from tests.contract.memories import EVERYTHING
-from tests.fakes import WordEmbedder
+from tests.support.fakes import WordEmbedder
 from tests.support.one_memory import get_one
 
 from mcp_memory_service.hybrid_search import query_terms

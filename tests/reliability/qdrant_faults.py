@@ -17,10 +17,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tests.contract.memories import EVERYTHING, embedded, memory
-from tests.fault_proxy import FaultProxy, at_random, fault_proxy
-from tests.qdrant_stand_in.process import StandInProcess, stand_in
-from tests.qdrant_target import collection_of
+from tests.support.fault_proxy import FaultProxy, at_random, fault_proxy
 from tests.support.one_memory import store_one
+from tests.support.qdrant_stand_in.process import StandInProcess, stand_in
+from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.errors import BatchIncomplete, Unavailable
 from mcp_memory_service.hybrid_search import indexed_text, query_terms

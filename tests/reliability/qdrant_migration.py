@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from tests.qdrant_target import collection_of, qdrant_server
-from tests.whole_stores import Contents, assert_equal, contents, notes
+from tests.support.qdrant_target import collection_of, qdrant_server
+from tests.support.whole_stores import Contents, assert_equal, contents, notes
 
 from mcp_memory_service.bootstrap import open_backends, open_existing
 from mcp_memory_service.cli.migrating import settings_at

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.contract.conftest import BACKENDS, DIMENSION, MODEL_ID
-from tests.qdrant_target import QdrantTarget, collection_of, qdrant_server
+from tests.support.qdrant_target import QdrantTarget, collection_of, qdrant_server
 
 from mcp_memory_service.errors import MemoryServiceError
 from mcp_memory_service.hybrid_search import indexed_text

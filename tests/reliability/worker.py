@@ -11,7 +11,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from tests.fakes import WordEmbedder
+from tests.support.fakes import WordEmbedder
 
 from mcp_memory_service.errors import MemoryServiceError
 from mcp_memory_service.hybrid_search import indexed_text

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from tests.contract.memories import memory
-from tests.fakes import WordEmbedder
+from tests.support.fakes import WordEmbedder
 
 from mcp_memory_service.models import EmbeddedMemory, MemoryPatch, content_hash
 from mcp_memory_service.storage.ports import Store

@@ -7,10 +7,10 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.contract.memories import memory
-from tests.fakes import WordEmbedder
 from tests.reliability.oracle import problems_of, unseen
+from tests.support.fakes import WordEmbedder
 from tests.support.one_memory import get_one, store_one
-from tests.whole_stores import assert_equal, contents, notes
+from tests.support.whole_stores import assert_equal, contents, notes
 
 from mcp_memory_service.errors import (
     BackupDamaged,

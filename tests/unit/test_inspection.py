@@ -7,8 +7,8 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.contract.memories import memory
-from tests.fakes import WordEmbedder
 from tests.reliability.oracle import unseen
+from tests.support.fakes import WordEmbedder
 from tests.support.one_memory import get_one, store_one
 
 from mcp_memory_service.errors import ForeignStore, StoreRefused

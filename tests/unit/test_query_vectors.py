@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from tests.fakes import WordEmbedder
+from tests.support.fakes import WordEmbedder
 
 from mcp_memory_service.errors import EmbedderUnavailable
 from mcp_memory_service.models import MemoryDraft, SearchRequest, Vector
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.services.search.cached_inputs import QueryVectors
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.memory import MemoryStore
 
 
 class GatedEmbedder(WordEmbedder):
@@ -106,8 +106,8 @@ async def test_a_failure_is_for_those_who_wait_and_is_not_kept(embedder: GatedEm
     assert embedder.asked == ["port", "port"]
 
 
-async def test_the_pages_of_a_search_embed_its_query_once(storage: SqliteVecStorage, embedder: GatedEmbedder):
-    service = MemoryService(storage, embedder)
+async def test_the_pages_of_a_search_embed_its_query_once(store: MemoryStore, embedder: GatedEmbedder):
+    service = MemoryService(store, embedder)
     await service.store_batch([MemoryDraft(content=f"port {number}") for number in range(5)])
     embedder.asked.clear()
     pages = [await service.retrieve_memories("port", page, page_size=2) for page in (1, 2, 3)]
@@ -125,9 +125,9 @@ class ChangingEmbedder(WordEmbedder):
         return [vector[: self.size] for vector in await super().embed(texts)]
 
 
-async def test_a_vector_that_the_store_refuses_is_not_kept(storage: SqliteVecStorage):
+async def test_a_vector_that_the_store_refuses_is_not_kept(store: MemoryStore):
     embedder = ChangingEmbedder()
-    service = MemoryService(storage, embedder)
+    service = MemoryService(store, embedder)
     embedder.size = WordEmbedder.dimension
     await service.store_memory(MemoryDraft(content="port 2333"))
     embedder.size = 3

@@ -1,22 +1,15 @@
 """The tag list is kept until it changes, for a minute at the most."""
 
+from collections import Counter
+
 import pytest
-from tests.fakes import PartlyBrokenStorage, WordEmbedder
+from tests.support.fakes import WordEmbedder, counted, in_front_of
 
 from mcp_memory_service.models import MemoryDraft, MemoryPatch, TagCount
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.services.search.cached_inputs import TAGS_KEPT_SECONDS, TagCache
-from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
-
-
-class CountingStorage(PartlyBrokenStorage):
-    def __init__(self, storage: SqliteVecStorage) -> None:
-        super().__init__(storage)
-        self.asked = 0
-
-    async def get_all_tags(self, namespace: str) -> list[TagCount]:
-        self.asked += 1
-        return await super().get_all_tags(namespace)
+from mcp_memory_service.storage.memory import MemoryStore
+from mcp_memory_service.storage.ports import Store
 
 
 @pytest.fixture
@@ -25,22 +18,27 @@ def seconds() -> list[float]:
 
 
 @pytest.fixture
-def counting(storage: SqliteVecStorage) -> CountingStorage:
-    return CountingStorage(storage)
+def calls() -> Counter[str]:
+    return Counter()
 
 
-async def test_the_list_is_asked_for_once_a_minute(counting: CountingStorage, seconds: list[float]):
+@pytest.fixture
+def counting(store: MemoryStore, calls: Counter[str]) -> Store:
+    return in_front_of(store, get_all_tags=counted(store.get_all_tags, calls))
+
+
+async def test_the_list_is_asked_for_once_a_minute(counting: Store, calls: Counter[str], seconds: list[float]):
     cache = TagCache(counting, "default", lambda: seconds[0])
     for moment in (0.0, 1.0, TAGS_KEPT_SECONDS - 0.1):
         seconds[0] = moment
         await cache.tags()
-    assert counting.asked == 1
+    assert calls["get_all_tags"] == 1
     seconds[0] = TAGS_KEPT_SECONDS
     await cache.tags()
-    assert counting.asked == 2
+    assert calls["get_all_tags"] == 2
 
 
-async def test_every_write_of_this_process_shows_at_once(counting: CountingStorage, seconds: list[float]):
+async def test_every_write_of_this_process_shows_at_once(counting: Store, calls: Counter[str], seconds: list[float]):
     service = MemoryService(counting, WordEmbedder(), monotonic_seconds=lambda: seconds[0])
 
     async def keywords() -> tuple[str, ...]:
@@ -54,19 +52,16 @@ async def test_every_write_of_this_process_shows_at_once(counting: CountingStora
     assert await keywords() == ("beta", "gamma")
     await service.delete_memory(stored.memory.content_hash)
     assert await keywords() == ("beta",)
-    asked = counting.asked
+    asked = calls["get_all_tags"]
     await keywords()
-    assert counting.asked == asked
+    assert calls["get_all_tags"] == asked
 
 
-async def test_a_list_that_was_overtaken_by_a_write_is_not_kept(counting: CountingStorage, seconds: list[float]):
-    cache = TagCache(counting, "default", lambda: seconds[0])
+async def test_a_list_that_was_overtaken_by_a_write_is_not_kept(store: MemoryStore, seconds: list[float]):
+    async def overtaken(namespace: str) -> list[TagCount]:
+        cache.forget()
+        return await store.get_all_tags(namespace)
 
-    class Overtaken(CountingStorage):
-        async def get_all_tags(self, namespace: str) -> list[TagCount]:
-            cache.forget()
-            return await super().get_all_tags(namespace)
-
-    cache._storage = Overtaken(counting)
+    cache = TagCache(in_front_of(store, get_all_tags=overtaken), "default", lambda: seconds[0])
     await cache.tags()
-    assert cache._known is None
+    assert cache.remembered() is None

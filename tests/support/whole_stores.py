@@ -5,7 +5,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from tests.contract.memories import memory
-from tests.fakes import WordEmbedder
+from tests.support.fakes import WordEmbedder
 
 from mcp_memory_service.models import EmbeddedMemory, Memory
 from mcp_memory_service.storage.ports import Store

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-from tests.qdrant_stand_in.process import stand_in
+from tests.support.qdrant_stand_in.process import stand_in
 
 PREFIX = "mcp-memory-test-"
 

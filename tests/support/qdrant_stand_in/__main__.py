@@ -1,4 +1,4 @@
-"""`python -m tests.qdrant_stand_in FOLDER ...`: serves on loopback until it is stopped."""
+"""`python -m tests.support.qdrant_stand_in FOLDER ...`: serves on loopback until it is stopped."""
 
 import argparse
 import socket

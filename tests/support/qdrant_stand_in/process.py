@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class StandInProcess:
@@ -17,7 +17,15 @@ class StandInProcess:
         self._start(port)
 
     def _start(self, port: int) -> None:
-        command = [sys.executable, "-m", "tests.qdrant_stand_in", str(self._folder), "--port", str(port), *self._flags]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.support.qdrant_stand_in",
+            str(self._folder),
+            "--port",
+            str(port),
+            *self._flags,
+        ]
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().decode().strip()

@@ -1,0 +1,112 @@
+"""What an in-memory store holds. Handles share it as processes share a file."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import IdempotencyKeyReused
+from ...models import Candidate, Feedback, IdempotencyKey, Memory, MemoryFilter, Tuning, Vector, fold_tag
+from ..ports import KEYS_KEPT_MICROSECONDS, TextAnalyzer
+from .text import Words
+
+Direction: TypeAlias = NDArray[np.float64]
+"""A vector of length 1: the product of two is their cosine."""
+MemoryKey: TypeAlias = tuple[str, str]
+"""Namespace and content_hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMemory:
+    """A memory with what is derived from it."""
+
+    number: int
+    """Counts up in the order in which memories are stored."""
+    memory: Memory
+    vectors: tuple[Vector, ...]
+    directions: tuple[Direction, ...]
+    """Of the vectors."""
+    tags: frozenset[str]
+    """Folded."""
+    words: Words
+
+    @classmethod
+    def of(cls, number: int, memory: Memory, vectors: tuple[Vector, ...], analyze: TextAnalyzer) -> "StoredMemory":
+        tags = frozenset(map(fold_tag, memory.tags))
+        words = Words.of(analyze(memory.content, memory.tags))
+        return cls(number, memory, vectors, tuple(map(direction_of, vectors)), tags, words)
+
+    def passes(self, where: MemoryFilter) -> bool:
+        memory, asked = self.memory, set(where.tags)
+        return (
+            memory.namespace == where.namespace
+            and (not asked or (asked <= self.tags if where.tag_match == "all" else not asked.isdisjoint(self.tags)))
+            and where.memory_type in {None, memory.memory_type}
+            and (where.after is None or memory.created_at >= where.after)
+            and (where.before is None or memory.created_at < where.before)
+        )
+
+    def similarity(self, query: Direction) -> float:
+        """The cosine of the nearest chunk."""
+        return max(float(query @ direction) for direction in self.directions)
+
+    def candidate(self, score: float) -> Candidate:
+        memory = self.memory
+        return Candidate(memory.content_hash, memory.created_at, score, memory.session, memory.sequence)
+
+
+@dataclass(slots=True)
+class Contents:
+    model_id: str | None = None
+    dimension: int | None = None
+    memories: dict[MemoryKey, StoredMemory] = field(default_factory=dict[MemoryKey, StoredMemory])
+    last_number: int = 0
+    tags_version: int = 0
+    feedback: dict[MemoryKey, dict[str, Feedback]] = field(default_factory=dict[MemoryKey, dict[str, Feedback]])
+    """By memory and query."""
+    tunings: dict[str, list[Tuning]] = field(default_factory=dict[str, list[Tuning]])
+    """By namespace; those that were rolled back are gone."""
+    last_tuning: int = 0
+    requests: dict[tuple[str, str], tuple[IdempotencyKey, bool]] = field(
+        default_factory=dict[tuple[str, str], tuple[IdempotencyKey, bool]]
+    )
+    """By namespace and key: the first request with it, and whether it found its memory."""
+
+    def passing(self, where: MemoryFilter) -> list[StoredMemory]:
+        return [stored for stored in self.memories.values() if stored.passes(where)]
+
+    def put(self, changed: Iterable[StoredMemory]) -> None:
+        for stored in changed:
+            key = (stored.memory.namespace, stored.memory.content_hash)
+            before = self.memories.get(key)
+            self.tags_version += stored.tags != (before.tags if before else frozenset())
+            self.memories[key] = stored
+
+    def remove(self, key: MemoryKey) -> bool:
+        """True if it was there."""
+        removed = self.memories.pop(key, None)
+        self.feedback.pop(key, None)
+        self.tags_version += removed is not None and bool(removed.tags)
+        return removed is not None
+
+    def first_outcome(self, namespace: str, key: IdempotencyKey) -> bool | None:
+        """Whether the first request with this key found its memory; None if this is the first."""
+        first, found = self.requests.get((namespace, key.key), (None, False))
+        if first is None or first.received_at <= key.received_at - KEYS_KEPT_MICROSECONDS:
+            return None
+        if first.fingerprint != key.fingerprint:
+            raise IdempotencyKeyReused
+        return found
+
+
+def best_first(scored: Iterable[tuple[float, StoredMemory]], limit: int) -> list[Candidate]:
+    """Then newest first; the id breaks ties."""
+    candidates = [stored.candidate(score) for score, stored in scored]
+    return sorted(candidates, key=lambda found: (-found.score, -found.created_at, found.content_hash))[:limit]
+
+
+def direction_of(vector: Vector) -> Direction:
+    precise = vector.astype(np.float64)
+    return precise / np.linalg.norm(precise)

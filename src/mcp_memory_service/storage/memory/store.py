@@ -1,0 +1,298 @@
+"""`MemoryStore`: the storage port over plain dictionaries.
+
+Every method does its work without awaiting, so that each is one transaction on the event loop.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from ...errors import EmbeddingMismatch, InvalidVector, StorageUnavailable
+from ...models import (
+    Candidate,
+    EmbeddedMemory,
+    Feedback,
+    IdempotencyKey,
+    Memory,
+    MemoryFilter,
+    MemoryPage,
+    MemoryPatch,
+    MemoryScan,
+    Purged,
+    QueryTerms,
+    StoreOutcome,
+    StoreStats,
+    TagCount,
+    TextMatches,
+    Tuning,
+    Vector,
+    VectorSample,
+    fold_tag,
+)
+from ..merging import apply_patch, unite, unite_tags
+from ..ports import SearchWork, TextAnalyzer
+from ..scheduling import Concurrent
+from ..vectors import checked_vector
+from .contents import Contents, MemoryKey, StoredMemory, best_first, direction_of
+from .text import bm25_scores, log_odds
+
+T = TypeVar("T")
+
+
+class MemoryStore:
+    """Open with `await MemoryStore.open(...)`. What is in it goes with the process."""
+
+    def __init__(self, contents: Contents, analyze: TextAnalyzer) -> None:
+        self._shared = contents
+        self._analyze = analyze
+        self._closed = False
+
+    @classmethod
+    async def open(
+        cls, model_id: str, dimension: int | None, analyze: TextAnalyzer, contents: Contents | None = None
+    ) -> "MemoryStore":
+        """A new store, or another handle of one that is there already, if its vectors are of this model."""
+        held = Contents() if contents is None else contents
+        if held.model_id not in {None, model_id}:
+            raise EmbeddingMismatch(f"This store holds vectors of the model {held.model_id!r}, not of {model_id!r}.")
+        if None not in {held.dimension, dimension} and held.dimension != dimension:
+            raise EmbeddingMismatch(f"This store holds vectors of {held.dimension} numbers, not of {dimension}.")
+        held.model_id, held.dimension = model_id, held.dimension or dimension
+        return cls(held, analyze)
+
+    @property
+    def _contents(self) -> Contents:
+        if self._closed:
+            raise StorageUnavailable("The store is closed.")
+        return self._shared
+
+    # --- searching
+
+    async def search(self, work: SearchWork[T], *, part_by_part: bool = False) -> T:  # noqa: ARG002 - it always is
+        return await Concurrent().run(self, work)
+
+    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
+        contents = self._contents
+        query = direction_of(checked_vector(query_vector, contents.dimension))
+        return best_first(((stored.similarity(query), stored) for stored in contents.passing(where)), limit)
+
+    async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
+        carrying = (stored for stored in self._contents.passing(where) if not stored.tags.isdisjoint(weights))
+        # Rounded, so that equal sets of tags stay equal in whatever order they are summed.
+        scored = ((round(math.fsum(weights.get(tag, 0.0) for tag in each.tags), 9), each) for each in carrying)
+        return best_first(scored, limit)
+
+    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
+        memories = self._contents.memories.values()
+        scores = bm25_scores([stored.words for stored in memories], terms)
+        matching = (
+            (score, each) for score, each in zip(scores, memories, strict=True) if score > 0 and each.passes(where)
+        )
+        found = best_first(matching, limit)
+        if not found:
+            return TextMatches()
+        best = self._contents.memories[where.namespace, found[0].content_hash]
+        return TextMatches(found, frozenset(terms.all_words).intersection(best.words.in_text))
+
+    async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
+        texts = [stored.words for stored in self._contents.memories.values()]
+        return {word: max(0.0, log_odds(len(texts), sum(text.has(word) for text in texts))) for word in words}
+
+    async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
+        origins = [stored.memory for stored in self._many(where.namespace, content_hashes)]
+        places = {
+            (origin.session, origin.sequence + step)
+            for origin in origins
+            if origin.session is not None and origin.sequence is not None
+            for step in (-1, 1)
+        }
+        found = [each.candidate(0.0) for each in self._contents.passing(where)]
+        beside = [each for each in found if (each.session, each.sequence) in places]
+        return sorted(beside, key=lambda each: (each.session or "", each.sequence or 0, each.content_hash))[:limit]
+
+    async def tags_version(self, namespace: str) -> int:  # noqa: ARG002 - one number serves all namespaces
+        return self._contents.tags_version
+
+    async def count_all_memories(self, namespace: str) -> int:
+        return len(self._contents.passing(MemoryFilter(namespace)))
+
+    async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
+        return [stored.memory for stored in self._many(namespace, content_hashes)]
+
+    # --- reading
+
+    async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
+        found = [stored.memory for stored in self._contents.passing(where)]
+        found.sort(key=lambda memory: (-memory.created_at, memory.content_hash))
+        return MemoryPage(tuple(found[offset : offset + limit]), len(found))
+
+    async def get_embedded(self, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
+        return [EmbeddedMemory(stored.memory, stored.vectors) for stored in self._many(namespace, content_hashes)]
+
+    async def get_all_tags(self, namespace: str) -> list[TagCount]:
+        spellings: dict[str, str] = {}
+        counts: Counter[str] = Counter()
+        for stored in self._contents.passing(MemoryFilter(namespace)):
+            counts.update(stored.tags)
+            spellings = {fold_tag(tag): tag for tag in stored.memory.tags} | spellings
+        order = sorted(counts, key=lambda folded: (-counts[folded], folded))
+        return [TagCount(spellings[folded], counts[folded]) for folded in order]
+
+    async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
+        """The first ones by content_hash: it is a digest, so its order has nothing to do with what a memory says."""
+        found = sorted(self._contents.passing(MemoryFilter(namespace)), key=lambda each: each.memory.content_hash)
+        drawn = [(each.number, vector) for each in found for vector in each.vectors][:limit]
+        vectors = np.array([vector for _, vector in drawn], np.float32).reshape(len(drawn), -1 if drawn else 0)
+        return VectorSample(len({number for number, _ in drawn}), vectors)
+
+    async def stats(self, namespace: str) -> StoreStats:
+        contents = self._contents
+        found = contents.passing(MemoryFilter(namespace))
+        dates = [stored.memory.created_at for stored in found]
+        vectors = [vector for stored in found for vector in stored.vectors]
+        return StoreStats(
+            backend="memory",
+            memories=len(found),
+            tags=len({tag for stored in found for tag in stored.tags}),
+            vectors=len(vectors),
+            size_bytes=sum(vector.nbytes for vector in vectors),
+            schema_version=0,
+            embedding_model=contents.model_id or "",
+            embedding_dimension=contents.dimension,
+            memories_by_type=dict(Counter(stored.memory.memory_type or "" for stored in found).most_common()),
+            oldest=min(dates, default=None),
+            newest=max(dates, default=None),
+        )
+
+    async def namespaces(self) -> list[str]:
+        return sorted({namespace for namespace, _ in self._contents.memories})
+
+    async def scan(self, cursor: str | None, limit: int) -> MemoryScan:
+        """In the order in which they were stored."""
+        rest = [stored for stored in self._contents.memories.values() if stored.number > int(cursor or 0)]
+        items = tuple(EmbeddedMemory(stored.memory, stored.vectors) for stored in rest[:limit])
+        return MemoryScan(items, cursor=str(rest[limit - 1].number) if len(rest) > limit else None)
+
+    # --- writing
+
+    async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
+        contents = self._contents
+        checked, dimension = self._checked(items)
+        changed: dict[MemoryKey, StoredMemory] = {}
+        outcomes: list[StoreOutcome] = []
+        for item, vectors in zip(items, checked, strict=True):
+            key = (item.memory.namespace, item.memory.content_hash)
+            existing = changed.get(key) or contents.memories.get(key)
+            if existing:
+                changed[key] = self._with_memory(existing, unite(existing.memory, item.memory))
+            else:
+                contents.last_number += 1
+                memory = replace(item.memory, tags=unite_tags(item.memory.tags))
+                changed[key] = StoredMemory.of(contents.last_number, memory, vectors, self._analyze)
+            outcomes.append(StoreOutcome(changed[key].memory, created=existing is None))
+        contents.dimension = dimension
+        contents.put(changed.values())
+        return outcomes
+
+    async def update(
+        self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, key: IdempotencyKey | None = None
+    ) -> Memory | None:
+        contents = self._contents
+        seen = key is not None and contents.first_outcome(namespace, key) is not None
+        existing = contents.memories.get((namespace, content_hash))
+        if existing is None:
+            return None
+        if seen:
+            return existing.memory
+        patched = self._with_memory(existing, apply_patch(existing.memory, patch, now))
+        contents.put([patched])
+        if key is not None:
+            contents.requests[namespace, key.key] = (key, True)
+        return patched.memory
+
+    async def delete(self, namespace: str, content_hash: str, key: IdempotencyKey | None = None) -> bool:
+        contents = self._contents
+        if key is None:
+            return contents.remove((namespace, content_hash))
+        outcome = contents.first_outcome(namespace, key)
+        if outcome is None:
+            outcome = contents.remove((namespace, content_hash))
+            contents.requests[namespace, key.key] = (key, outcome)
+        return outcome
+
+    async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
+        gone = [each for each in content_hashes if not self._contents.remove((namespace, each))]
+        return Purged(tuple(gone), erased=True)
+
+    # --- learning
+
+    async def add_feedback(self, namespace: str, feedback: Feedback) -> bool:
+        contents, key = self._contents, (namespace, feedback.content_hash)
+        if key not in contents.memories:
+            return False
+        contents.feedback.setdefault(key, {})[feedback.query] = feedback
+        return True
+
+    async def list_feedback(self, namespace: str) -> list[Feedback]:
+        said = [
+            feedback
+            for (owner, _), by_query in self._contents.feedback.items()
+            if owner == namespace
+            for feedback in by_query.values()
+        ]
+        return sorted(said, key=lambda feedback: feedback.created_at)
+
+    async def save_tuning(self, namespace: str, tuning: Tuning) -> Tuning:
+        contents = self._contents
+        contents.last_tuning += 1
+        saved = replace(tuning, version=contents.last_tuning)
+        contents.tunings.setdefault(namespace, []).append(saved)
+        return saved
+
+    async def current_tuning(self, namespace: str) -> Tuning | None:
+        kept = self._contents.tunings.get(namespace)
+        return kept[-1] if kept else None
+
+    async def roll_back_tuning(self, namespace: str) -> Tuning | None:
+        kept = self._contents.tunings.get(namespace)
+        return kept.pop() if kept else None
+
+    # --- health
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        return ()
+
+    async def wait_ready(self) -> None:
+        """It is as fast as it gets."""
+
+    async def check_search(self) -> None:
+        _ = self._contents
+
+    async def check_write(self) -> None:
+        _ = self._contents
+
+    async def close(self) -> None:
+        self._closed = True
+
+    def _many(self, namespace: str, content_hashes: Sequence[str]) -> list[StoredMemory]:
+        found = (self._contents.memories.get((namespace, content_hash)) for content_hash in content_hashes)
+        return [stored for stored in found if stored]
+
+    def _with_memory(self, stored: StoredMemory, memory: Memory) -> StoredMemory:
+        return StoredMemory.of(stored.number, memory, stored.vectors, self._analyze)
+
+    def _checked(self, items: Sequence[EmbeddedMemory]) -> tuple[list[tuple[Vector, ...]], int | None]:
+        """All vectors of a batch, fit to be stored; the first ones ever give the store its dimension."""
+        dimension = self._contents.dimension
+        checked: list[tuple[Vector, ...]] = []
+        for item in items:
+            if not item.vectors:
+                raise InvalidVector("A memory cannot be stored without an embedding.")
+            dimension = dimension or checked_vector(item.vectors[0], None).size
+            checked.append(tuple(checked_vector(vector, dimension) for vector in item.vectors))
+        return checked, dimension

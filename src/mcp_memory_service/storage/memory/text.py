@@ -1,0 +1,72 @@
+"""The words of a memory, and BM25 over those of a whole store as SQLite's FTS5 computes it."""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from ...models import IndexedText, QueryTerms
+
+# As in FTS5.
+K1 = 1.2
+B = 0.75
+MIN_IDF = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a memory in order, and how often each comes."""
+
+    labels: tuple[str, ...]
+    words: tuple[str, ...]
+    in_text: Counter[str]
+    """Those of labels and words together, as queries ask for them."""
+    in_names: Counter[str]
+
+    @classmethod
+    def of(cls, text: IndexedText) -> "Words":
+        labels, words = tuple(text.labels.split()), tuple(text.words.split())
+        return cls(labels, words, Counter(labels + words), Counter(text.names.split()))
+
+    @property
+    def length(self) -> int:
+        return self.in_text.total() + self.in_names.total()
+
+    def has(self, term: str) -> bool:
+        return term in self.in_text or term in self.in_names
+
+    def counts(self, terms: QueryTerms) -> list[int]:
+        """How often each alternative of a query comes, in the order in which FTS5 adds them up."""
+        return [
+            *(self.in_text[word] for word in terms.words),
+            *(_occurrences(phrase, self.labels) + _occurrences(phrase, self.words) for phrase in terms.phrases),
+            *(self.in_names[name] for name in terms.names),
+        ]
+
+
+def log_odds(documents: int, document_frequency: int) -> float:
+    """The inverse document frequency of BM25; negative for what more than half of the documents have."""
+    return math.log((documents - document_frequency + 0.5) / (document_frequency + 0.5))
+
+
+def bm25_scores(texts: Collection[Words], terms: QueryTerms) -> Iterator[float]:
+    """The score of each text; 0 for one that has no alternative of the query."""
+    counts = [text.counts(terms) for text in texts]
+    idfs = [_idf(len(texts), sum(map(bool, column))) for column in zip(*counts, strict=True)]
+    mean_length = sum(text.length for text in texts) / max(len(texts), 1)
+    for text, text_counts in zip(texts, counts, strict=True):
+        norm = K1 * (1 - B + B * text.length / mean_length) if any(text_counts) else 1.0
+        yield sum(
+            idf * (count * (K1 + 1.0)) / (count + norm) for idf, count in zip(idfs, text_counts, strict=True) if count
+        )
+
+
+def _idf(documents: int, document_frequency: int) -> float:
+    """Never 0, so that a word of most documents still finds them."""
+    return max(log_odds(documents, document_frequency), MIN_IDF)
+
+
+def _occurrences(phrase: Sequence[str], words: Sequence[str]) -> int:
+    """How often the words of a phrase stand together."""
+    places = range(len(words) - len(phrase) + 1)
+    return sum(tuple(words[place : place + len(phrase)]) == tuple(phrase) for place in places)

@@ -1,0 +1,90 @@
+"""Working stand-ins: embedders that need no model, and stores in front of others."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Never, TypeAlias, TypeVar, cast
+
+import numpy as np
+
+from mcp_memory_service.errors import EmbedderUnavailable, StorageUnavailable
+from mcp_memory_service.hybrid_search.text.words import split_words
+from mcp_memory_service.models import Vector
+from mcp_memory_service.storage.ports import SearchWork, Store
+from mcp_memory_service.storage.scheduling import Concurrent
+
+T = TypeVar("T")
+Method: TypeAlias = Callable[..., Awaitable[Any]]
+
+
+class WordEmbedder:
+    """Bag of hashed words: texts that share words are near, and nothing else is."""
+
+    model_id = "words-64"
+    dimension = 64
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        return [self.vector(text) for text in texts]
+
+    @classmethod
+    def vector(cls, text: str) -> Vector:
+        vector = np.full(cls.dimension, 0.01, dtype=np.float32)
+        for word in split_words(text):
+            vector[int(hashlib.sha256(word.encode()).hexdigest(), 16) % cls.dimension] += 1.0
+        return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+    async def warm_up(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+
+class BrokenEmbedder(WordEmbedder):
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        raise EmbedderUnavailable("The embedding server is down.")
+
+    async def warm_up(self) -> None:
+        await self.embed(["warm up"])
+
+
+class _Front:
+    """Does some things its own way, and leaves the rest to the store behind it."""
+
+    def __init__(self, behind: Store, own: Mapping[str, Method]) -> None:
+        self._behind = behind
+        self._own = own
+
+    def __getattr__(self, name: str) -> Any:
+        return self._own.get(name) or getattr(self._behind, name)
+
+    async def search(self, work: SearchWork[T], *, part_by_part: bool = False) -> T:
+        """Its reads are those of the front."""
+        return await Concurrent().run(cast("Store", self), work)
+
+
+def in_front_of(behind: Store, **own: Method) -> Store:
+    """A store with some methods in place of those of the one behind it."""
+    return cast("Store", _Front(behind, own))
+
+
+def partly_broken(behind: Store, *broken: str) -> Store:
+    """The same store with the named methods raising StorageUnavailable."""
+
+    def unavailable(name: str) -> Method:
+        async def method(*_: object) -> Never:
+            raise StorageUnavailable(f"{name} does not answer.")
+
+        return method
+
+    return in_front_of(behind, **{name: unavailable(name) for name in broken})
+
+
+def counted(method: Method, calls: Counter[str]) -> Method:
+    """The same method, noting by its name how often it is called."""
+
+    async def noting(*arguments: Any) -> Any:
+        calls[method.__name__] += 1
+        return await method(*arguments)
+
+    return noting
