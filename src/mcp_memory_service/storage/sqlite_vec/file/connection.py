@@ -11,12 +11,14 @@ from pathlib import Path
 import apsw
 import sqlite_vec
 
+from ....backoff import backoff
 from ....errors import EngineTooOld, StorageFull, StorageReadOnly, StorageUnavailable, StoreCorrupt, StoreRefused
 
 # Below: the WAL-reset corruption bug (fixed after 3.51.2) and FTS5 flaws, the last fixed in 3.54.0.
 MIN_SQLITE_VERSION = (3, 54, 0)
 BUSY_TIMEOUT_MILLISECONDS = 15_000
-SECONDS_BETWEEN_TRIES = 0.01
+FIRST_PAUSE_SECONDS = 0.01
+MAX_PAUSE_SECONDS = 0.1
 PAGE_BYTES = 8_192
 """Five vectors of 384 floats to a page."""
 READER_CACHE_KIB = 512
@@ -124,13 +126,13 @@ def connect(path: Path, *, read_only: bool) -> apsw.Connection:
 def _set(connection: apsw.Connection, name: str, value: int | str) -> None:
     """SQLite does not wait when two make the same new file a WAL one: whoever comes second is refused at once."""
     deadline = time.monotonic() + BUSY_TIMEOUT_MILLISECONDS / 1000
-    while True:
+    for pause in backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS):
         try:
             connection.execute(f"PRAGMA {name} = {value}").fetchall()
         except apsw.BusyError:
             if time.monotonic() >= deadline:
                 raise
-            time.sleep(SECONDS_BETWEEN_TRIES)
+            time.sleep(pause)
         else:
             return
 
