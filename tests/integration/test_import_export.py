@@ -127,7 +127,7 @@ def test_files_that_cannot_be_used_are_said_in_one_line(run_cli: Run, tmp_path: 
         assert complaint in said.err, said.err
         assert (said.code, said.out, said.err.count("\n")) == (code, "", 1)
     assert (tmp_path / "there.jsonl").read_text() == "mine"
-    assert not list(tmp_path.glob("*.partial"))
+    assert not list(tmp_path.glob(".*.part*"))
 
 
 def test_an_export_ends_quietly_when_nobody_reads_on(run_cli: Run, tmp_path: Path):

@@ -68,7 +68,7 @@ def run_migration_kills(folder: Path, kills: int, seed: int, memories: int = MEM
 
 
 def build_first_version(path: Path, memories: int) -> None:
-    connection.create_private_file(path)
+    connection.create_store_file(path)
     raw = connection.connect(path, read_only=False)
     schema.prepare(raw, path, WordEmbedder.model_id, WordEmbedder.dimension, indexed_text, schema.MIGRATIONS[:1])
     with connection.immediate_transaction(raw):

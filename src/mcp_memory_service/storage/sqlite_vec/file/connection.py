@@ -2,10 +2,9 @@
 
 import errno
 import json
-import os
 import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
@@ -13,6 +12,7 @@ import sqlite_vec
 
 from ....backoff import backoff
 from ....errors import EngineTooOld, StorageFull, StorageReadOnly, StorageUnavailable, StoreCorrupt, StoreRefused
+from ....private_files import create_private_file, make_private
 
 # Below: the WAL-reset corruption bug (fixed after 3.51.2) and FTS5 flaws, the last fixed in 3.54.0.
 MIN_SQLITE_VERSION = (3, 54, 0)
@@ -43,16 +43,11 @@ def require_safe_sqlite() -> None:
         )
 
 
-def create_private_file(path: Path) -> None:
+def create_store_file(path: Path) -> None:
     """Make the file before SQLite does, so that it is never readable by others; -wal and -shm inherit its mode."""
     with translated_errors():
         _require_no_lost_log(path)
-        new_folders = [folder for folder in path.parents if not folder.exists()]
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with suppress(FileExistsError):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            for changed in (path, *new_folders):
-                sync_folder(changed.parent)
+        create_private_file(path)
 
 
 def _require_no_lost_log(path: Path) -> None:
@@ -74,34 +69,10 @@ def real_path(path: Path) -> Path:
         raise StorageUnavailable(f"{path} cannot be found: {error}") from error
 
 
-def give_to_owner_of(file: Path, new: Path | int) -> None:
-    """What root makes beside somebody's store belongs to who owns the store, or they could not use it."""
-    if hasattr(os, "geteuid") and os.geteuid() == 0 and file.exists():
-        status = file.stat()
-        os.chown(new, status.st_uid, status.st_gid)
-
-
-def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on disk: a file that is safe under a name that is lost is lost."""
-    if os.name == "nt":  # folders cannot be opened there
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def make_private(path: Path) -> None:
+def make_store_private(path: Path) -> None:
     """Close a store to others that was open to them; only for a file that is known to be ours."""
-    with translated_errors():
-        for file in (path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))):
-            if file.exists() and file.stat().st_mode & 0o077 and _may_change(file):
-                file.chmod(0o600)
-
-
-def _may_change(file: Path) -> bool:
-    return not hasattr(os, "geteuid") or os.geteuid() in {0, file.stat().st_uid}
+    for suffix in ("", "-wal", "-shm"):
+        make_private(path.with_name(path.name + suffix))
 
 
 def connect(path: Path, *, read_only: bool) -> apsw.Connection:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ....errors import StorageUnavailable
-from .connection import give_to_owner_of
+from ....private_files import open_lock_file
 
 try:
     import fcntl
@@ -58,9 +58,9 @@ class WriterQueue:
         left_behind, self._left_behind = self._left_behind, None
         if left_behind is not None and left_behind.taken_up_again():
             return left_behind
-        door = _opened(self._door, self._path)
+        door = open_lock_file(self._door, owned_like=self._path)
         try:
-            waiting = _Waiting(door, _opened(self._turn, self._path))
+            waiting = _Waiting(door, open_lock_file(self._turn, owned_like=self._path))
         except OSError:
             os.close(door)
             raise
@@ -141,9 +141,3 @@ class _Waiting:
         if self._door is not None:
             os.close(self._door)
             self._door = None
-
-
-def _opened(lock: Path, store: Path) -> int:
-    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    give_to_owner_of(store, handle)
-    return handle
