@@ -19,6 +19,8 @@ from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
 from mcp_memory_service.embeddings.slim_model import with_small_word_embeddings
 from mcp_memory_service.errors import EmbedderUnavailable
 
+SLIM_MODEL_SHA256 = "dc1a0b22233d8a16362b14ec16d461235245317b424ed7a8e10fa80eca066bb7"
+
 
 async def test_vectors_have_length_one_and_follow_the_order_of_the_texts(local_embedder: LocalEmbedder):
     texts = ["a long text about databases and their indexes " * 8, "short", "a cat sits on the mat", "short"]
@@ -36,6 +38,11 @@ async def test_meaning_is_nearer_than_words(local_embedder: LocalEmbedder):
         ["how do I sign in", "authentication of users", "recipe for apple pie"]
     )
     assert query @ same > query @ other + 0.1
+
+
+def test_the_slim_model_is_byte_for_byte_the_one_that_was_measured():
+    model = local_onnx._checked_file(local_onnx._model_path(), local_onnx.MODEL_SHA256)
+    assert hashlib.sha256(with_small_word_embeddings(model)).hexdigest() == SLIM_MODEL_SHA256
 
 
 async def test_the_slim_model_computes_the_same_numbers(local_embedder: LocalEmbedder):
