@@ -55,7 +55,7 @@ async def longest_wait(client: httpx.AsyncClient, request: "asyncio.Task[httpx.R
 
 
 async def test_a_big_batch_does_not_keep_health_from_answering(client: httpx.AsyncClient):
-    """Cutting the texts into windows alone takes so long that nobody may wait for it."""
+    """Cutting the texts into chunks alone takes so long that nobody may wait for it."""
     waits: list[float] = []
     for seed in range(ROUNDS):
         texts = long_texts(seed, count=110, words=4000)

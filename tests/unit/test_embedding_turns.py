@@ -8,24 +8,24 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mcp_memory_service.embeddings.local_onnx import BATCH_PIECES, MAX_TOGETHER, LocalEmbedder, MiniLM
+from mcp_memory_service.embeddings.local_onnx import BATCH_TOKENS, MAX_TOGETHER, LocalEmbedder, MiniLM
 from mcp_memory_service.errors import EmbedderUnavailable
 
-A_WHOLE_BATCH = BATCH_PIECES // 2
+A_WHOLE_BATCH = BATCH_TOKENS // 2
 """Two texts of so many words make one batch."""
 ALL = 10**6
 
 
 class WatchedModel(MiniLM):
-    """Works without the real one: a text has as many pieces as words, and its vector points to its first piece. Notes
-    the first pieces of every batch, and waits at each until its gate lets one more through."""
+    """Works without the real one: a text has as many tokens as words, and its vector points to its first one. Notes
+    the first tokens of every batch, and waits at each until its gate lets one more through."""
 
     def __init__(self) -> None:
         self.batches: list[list[int]] = []
         self.gate = threading.Semaphore(0)
         self.reached = threading.Event()
 
-    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
+    def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         return [[int(word) for word in text.split()] for text in texts]
 
     def run(self, batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
