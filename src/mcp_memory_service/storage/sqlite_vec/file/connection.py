@@ -1,4 +1,4 @@
-"""Connections to the file, each with its settings read back, and its errors as errors of ours."""
+"""Opens the file with settings that are read back, and translates the errors of its driver."""
 
 import errno
 import json
@@ -22,7 +22,7 @@ MAX_PAUSE_SECONDS = 0.1
 PAGE_BYTES = 8_192
 """Five vectors of 384 floats to a page."""
 READER_CACHE_KIB = 512
-"""The system has the pages of the file in memory as well: with four times as much, no read is faster."""
+"""The page cache of the system holds the file as well: with four times as much, no read is faster."""
 
 # Set one by one and read back: apsw runs a multi-statement string lazily, and a pragma can be refused silently.
 _PRAGMAS: tuple[tuple[str, int | str, int | str], ...] = (
@@ -51,8 +51,7 @@ def create_store_file(path: Path) -> None:
 
 
 def _require_no_lost_log(path: Path) -> None:
-    """SQLite would throw away the log of a database that was moved away without it, with all that was not yet moved
-    over from it."""
+    """SQLite would delete the log of a database that was moved away without it, with all that is only in the log."""
     log = path.with_name(path.name + "-wal")
     if log.exists() and log.stat().st_size > 0 and not (path.exists() and path.stat().st_size > 0):
         raise StoreRefused(
@@ -95,7 +94,7 @@ def connect(path: Path, *, read_only: bool) -> apsw.Connection:
 
 
 def _set(connection: apsw.Connection, name: str, value: int | str) -> None:
-    """SQLite does not wait when two make the same new file a WAL one: whoever comes second is refused at once."""
+    """SQLite ignores the busy time-out when two turn the same new file into WAL mode: the second is refused at once."""
     deadline = time.monotonic() + BUSY_TIMEOUT_MILLISECONDS / 1000
     for pause in backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS):
         try:
@@ -144,7 +143,7 @@ def _disk_is_full(error: Exception) -> bool:
 
 @contextmanager
 def immediate_transaction(connection: apsw.Connection) -> Generator[None, None, None]:
-    """All or nothing, with the write lock taken at once: a lock asked for half-way would fail under load."""
+    """All or nothing, with the write lock taken first: upgrading a read lock half-way would fail under load."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
