@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from tests.fakes import BrokenEmbedder, PartlyBrokenStorage, WordEmbedder
 from tests.notes import contents, store_notes
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.errors import EmbedderUnavailable, InvalidInput, MemoryNotFound
 from mcp_memory_service.hybrid_search import RankingPolicy
@@ -376,7 +377,7 @@ async def test_the_signals_are_asked_at_the_same_time(storage: SqliteVecStorage)
             return await super().search_by_text(terms, limit, where)
 
     await store_notes(MemoryService(storage, WordEmbedder()))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_SECONDS):
         found = await MemoryService(Meeting(storage), WordEmbedder()).retrieve_memories("topic 3 note")
     assert found.degraded == ()
 
