@@ -34,7 +34,7 @@ from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 MEMORIES = Path(__file__).parents[1] / "tests" / "eval" / "memories.jsonl"
 MIN_CHARS = 15
 BUDGETS = (256, 512, 1024, 2048)
-QUERY_PIECES = range(6, 21)
+QUERY_TOKENS = range(6, 21)
 STORED_BATCH = 100
 
 Inputs = dict[str, NDArray[np.int64]]
@@ -62,14 +62,14 @@ def _texts(data: Path | None) -> Iterator[str]:
 
 
 def padded_batches(model: MiniLM, texts: Sequence[str], budget: int) -> list[Inputs]:
-    pieces = model.pieces(texts)
+    token_ids = model.token_ids(texts)
     batches: list[Inputs] = []
-    for batch in batches_by_length([len(ids) for ids in pieces], budget):
-        ids = np.zeros((len(batch), max(len(pieces[position]) for position in batch)), dtype=np.int64)
+    for batch in batches_by_length([len(ids) for ids in token_ids], budget):
+        ids = np.zeros((len(batch), max(len(token_ids[position]) for position in batch)), dtype=np.int64)
         mask = np.zeros_like(ids)
         for row, position in enumerate(batch):
-            ids[row, : len(pieces[position])] = pieces[position]
-            mask[row, : len(pieces[position])] = 1
+            ids[row, : len(token_ids[position])] = token_ids[position]
+            mask[row, : len(token_ids[position])] = 1
         batches.append({"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)})
     return batches
 
@@ -90,16 +90,16 @@ def throughput(runner: asyncio.Runner, embedder: LocalEmbedder, texts: Sequence[
     for threads in (2, 1):
         model = MiniLM(threads)
         session: Any = model._session  # pyright: ignore[reportPrivateUsage] - what the embedder runs, without the rest
-        for budget in BUDGETS if threads == 2 else (local_onnx.BATCH_PIECES,):
+        for budget in BUDGETS if threads == 2 else (local_onnx.BATCH_TOKENS,):
             batches = padded_batches(model, texts, budget)
 
             def bare(session: Any = session, batches: list[Inputs] = batches) -> None:
                 for inputs in batches:
                     session.run(["last_hidden_state"], inputs)
 
-            ways[f"bare runtime, {threads} threads, {budget} pieces"] = bare
+            ways[f"bare runtime, {threads} threads, {budget} tokens"] = bare
     seconds = taking_turns(ways, rounds)
-    same = seconds[f"bare runtime, 2 threads, {local_onnx.BATCH_PIECES} pieces"]
+    same = seconds[f"bare runtime, 2 threads, {local_onnx.BATCH_TOKENS} tokens"]
     print(f"\n{len(texts)} sentences, median of {rounds} rounds\n")
     print("| way | sentences/s | of the bare runtime |\n|---|---|---|")
     for name, taken in seconds.items():
@@ -155,8 +155,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="A folder with corpus.jsonl.gz")
     arguments = parser.parse_args()
     texts = sentences(arguments.data, arguments.texts)
-    lengths = [len(ids) for ids in MiniLM(1).pieces(texts)]
-    queries = [text for text, length in zip(texts, lengths, strict=True) if length in QUERY_PIECES]
+    lengths = [len(ids) for ids in MiniLM(1).token_ids(texts)]
+    queries = [text for text, length in zip(texts, lengths, strict=True) if length in QUERY_TOKENS]
     embedder = LocalEmbedder(threads=2)
     with asyncio.Runner() as runner:
         runner.run(embedder.warm_up())

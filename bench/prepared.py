@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from corpora import made_queries, queries_of, recombined, sentences_of
 from feed import DIMENSION, ROW_BYTES, Feed
 from mcp_memory_service.embeddings.batching import batches_by_length
-from mcp_memory_service.embeddings.local_onnx import BATCH_PIECES, MiniLM
+from mcp_memory_service.embeddings.local_onnx import BATCH_TOKENS, MiniLM
 
 BLOCK = 2048
 MADE_QUERIES = 500
@@ -92,8 +92,8 @@ def embedded(texts: Sequence[str], file: Path) -> NDArray[np.float32]:
 
 
 def _by_model(model: MiniLM, texts: Sequence[str]) -> NDArray[np.float32]:
-    pieces = model.pieces(texts)
+    token_ids = model.token_ids(texts)
     vectors = np.empty((len(texts), DIMENSION), np.float32)
-    for batch in batches_by_length([len(ids) for ids in pieces], BATCH_PIECES):
-        vectors[batch] = model.run([pieces[position] for position in batch])
+    for batch in batches_by_length([len(ids) for ids in token_ids], BATCH_TOKENS):
+        vectors[batch] = model.run([token_ids[position] for position in batch])
     return vectors

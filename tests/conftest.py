@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tests.support.fakes import WordEmbedder
 from tests.support.qdrant_target import QdrantTarget, qdrant_server
 
@@ -13,6 +14,10 @@ from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.memory import MemoryStore
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+
+# How fast an example runs says how busy the machine is.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""When this process gives memory back to the system. glibc only; elsewhere nothing is changed."""
+"""When malloc returns memory to the system. glibc only; elsewhere nothing is changed."""
 
 import ctypes
 import sys
@@ -15,8 +15,8 @@ _HEAPS = 2
 
 
 def keep_memory_of_arrays() -> None:
-    """A search by an index makes arrays as long as the store has memories. glibc would give each of them back and take
-    it anew page by page, and keep a heap for each thread."""
+    """A search in an index allocates arrays as long as the store has memories. By default glibc unmaps each when it is
+    freed, faults in the next page by page, and keeps a heap for each thread."""
     mallopt = _of_glibc("mallopt")
     if mallopt:
         mallopt(_ARENA_MAX, _HEAPS)
@@ -25,10 +25,10 @@ def keep_memory_of_arrays() -> None:
 
 
 def return_unused_memory() -> None:
-    """Give back what is free now: 60 MB after the model was loaded, as much again after 32 searches at once."""
-    trim = _of_glibc("malloc_trim")
-    if trim:
-        trim(0)
+    """Return what is free now: 60 MB after the model was loaded, as much again after 32 concurrent searches."""
+    malloc_trim = _of_glibc("malloc_trim")
+    if malloc_trim:
+        malloc_trim(0)
 
 
 def _of_glibc(name: str) -> Any:

@@ -13,12 +13,12 @@ from typing import Any
 import httpx
 import pytest
 from starlette.testclient import TestClient
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.api import create_app
 from mcp_memory_service.config import load_settings
 
 COMMAND = str(Path(sys.executable).with_name("mcp-memory"))
-START_SECONDS = 30.0
 
 
 @contextmanager
@@ -37,8 +37,12 @@ def rest(tmp_path: Path) -> Generator[TestClient, None, None]:
 @dataclass(frozen=True)
 class Server:
     process: subprocess.Popen[bytes]
-    url: str
+    http: httpx.Client
     log: Path
+
+    @property
+    def url(self) -> str:
+        return str(self.http.base_url).rstrip("/")
 
 
 @contextmanager
@@ -49,14 +53,18 @@ def server_process(folder: Path, *flags: str, **environment: str) -> Generator[S
     with log.open("wb") as stderr:
         process = subprocess.Popen(command, stderr=stderr, stdout=subprocess.DEVNULL, env={**os.environ, **environment})
     try:
-        yield Server(process, _address(process, log), log)
+        with httpx.Client(base_url=_address(process, log), timeout=HANG_SECONDS) as client:
+            yield Server(process, client, log)
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        try:
+            process.wait(HANG_SECONDS)
+        finally:
+            process.kill()
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + HANG_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         lines = [line for line in log.read_text().splitlines() if "Serving REST on " in line]
         if lines:
@@ -69,7 +77,7 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
 
 def _answers(url: str) -> bool:
     try:
-        return httpx.get(url, timeout=5).status_code == 200
+        return httpx.get(url, timeout=HANG_SECONDS).status_code == 200
     except httpx.TransportError:
         return False
 
@@ -93,7 +101,7 @@ def run_cli(tmp_path: Path) -> Callable[..., Finished]:
             capture_output=True,
             text=True,
             env={**os.environ, **settings},
-            timeout=60,
+            timeout=HANG_SECONDS,
             check=False,
         )
         return Finished(done.returncode, done.stdout, done.stderr)

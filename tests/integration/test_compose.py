@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.support.patience import HANG_SECONDS
 from tests.support.qdrant_stand_in.process import stand_in
 
 from mcp_memory_service.config import load_settings
@@ -23,7 +24,7 @@ CLUSTER = {"memory-2", "balancer", "qdrant-2", "qdrant-3"}
 
 
 def ran(command: list[str], folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
 
 
 def compose_command() -> list[str] | None:

@@ -14,6 +14,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.integration.conftest import COMMAND, server_process
+from tests.support.patience import HANG_SECONDS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -70,7 +71,7 @@ def _run(script: str, folder: Path) -> str:
         text=True,
         env=environment,
         check=False,
-        timeout=60,
+        timeout=HANG_SECONDS,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -118,7 +119,7 @@ def test_the_bench_runs(tmp_path: Path):
         "--json",
         str(figures),
     ]
-    subprocess.run(command, check=True, capture_output=True, timeout=100)
+    subprocess.run(command, check=True, capture_output=True, timeout=HANG_SECONDS)
     report = json.loads(figures.read_text())
     assert report["memories"] == 60
     assert report["hybrid"]["p95_ms"] > 0
@@ -129,12 +130,12 @@ def test_make_bench_measures_engine_and_server_and_reports_them(tmp_path: Path):
     few = ["--sizes", "40", "--queries", "5", "--peers", "none", "--seconds", "1", "--load-seconds", "0.5"]
     folders = ["--cache", str(tmp_path / "cache"), "--out", str(tmp_path / "out")]
     subprocess.run(
-        [sys.executable, str(bench / "run.py"), *few, *folders], check=True, capture_output=True, timeout=100
+        [sys.executable, str(bench / "run.py"), *few, *folders], check=True, capture_output=True, timeout=HANG_SECONDS
     )
     document = tmp_path / "benchmarks.md"
     document.write_text("before\n<!-- bench:begin -->\nstale figures\n<!-- bench:end -->\nafter\n")
     report = [sys.executable, str(bench / "report.py"), str(tmp_path / "out"), "--docs", str(document)]
-    subprocess.run(report, check=True, capture_output=True, timeout=100)
+    subprocess.run(report, check=True, capture_output=True, timeout=HANG_SECONDS)
     text = document.read_text()
     assert "| recall@10 of vectors against exact, 40 | at least 0.98 | 1.000 | yes |" in text
     assert "| 40 | REST, 32 at once |" in text
@@ -144,7 +145,7 @@ def test_make_bench_measures_engine_and_server_and_reports_them(tmp_path: Path):
 
 def test_the_bench_of_embedding_runs():
     command = [sys.executable, str(ROOT / "bench" / "embedding.py"), "--texts", "40", "--rounds", "1"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=HANG_SECONDS)
     assert "| LocalEmbedder.embed |" in done.stdout
     assert "| 32 |" in done.stdout
     assert "| stored again |" in done.stdout

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.support.fakes import BrokenEmbedder, Method, WordEmbedder, in_front_of, partly_broken
 from tests.support.notes import contents, store_notes
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.errors import EmbedderUnavailable, InvalidInput, MemoryNotFound
 from mcp_memory_service.hybrid_search import RankingPolicy
@@ -359,7 +360,7 @@ async def test_the_signals_are_asked_at_the_same_time(store: MemoryStore):
     searches = (store.retrieve, store.search_by_tag, store.search_by_text)
     together = in_front_of(store, **{search.__name__: meeting(search) for search in searches})
     await store_notes(MemoryService(store, WordEmbedder()))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_SECONDS):
         found = await MemoryService(together, WordEmbedder()).retrieve_memories("topic 3 note")
     assert found.degraded == ()
 

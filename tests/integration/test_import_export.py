@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.integration.conftest import COMMAND, Finished
+from tests.support.patience import HANG_SECONDS
 from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.cli.lines import PART_LINES
@@ -72,7 +73,7 @@ def importing(folder: Path) -> Generator[subprocess.Popen[bytes], None, None]:
         yield process
     finally:
         process.kill()
-        process.communicate(timeout=20)
+        process.communicate(timeout=HANG_SECONDS)
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
@@ -82,11 +83,11 @@ def test_an_import_that_is_interrupted_goes_on(run_cli: Run, tmp_path: Path, sen
         assert process.stdin is not None
         process.stdin.write("".join(notes[: 2 * PART_LINES + 50]).encode())
         process.stdin.flush()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + HANG_SECONDS
         while json.loads(run_cli("stats", "--json").out)["memories"] < 2 * PART_LINES:
             assert time.monotonic() < deadline
         process.send_signal(sent)
-        assert process.wait(timeout=20) == code
+        assert process.wait(HANG_SECONDS) == code
         if sent is signal.SIGINT:
             assert process.stdout is not None
             assert process.stderr is not None
@@ -127,12 +128,12 @@ def test_files_that_cannot_be_used_are_said_in_one_line(run_cli: Run, tmp_path: 
         assert complaint in said.err, said.err
         assert (said.code, said.out, said.err.count("\n")) == (code, "", 1)
     assert (tmp_path / "there.jsonl").read_text() == "mine"
-    assert not list(tmp_path.glob("*.partial"))
+    assert not list(tmp_path.glob(".*.part*"))
 
 
 def test_an_export_ends_quietly_when_nobody_reads_on(run_cli: Run, tmp_path: Path):
     run_cli("import", "-", stdin=as_lines([{"content": f"{n} " + "x" * 5000} for n in range(60)]))
     environment = {**os.environ, "MCP_MEMORY_SQLITE_PATH": str(tmp_path / "cli.db")}
     piped = ["bash", "-c", f"{COMMAND} export | head -c 10"]
-    done = subprocess.run(piped, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(piped, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS, check=True)
     assert (done.stdout, done.stderr) == ('{"content"', "")

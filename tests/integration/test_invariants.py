@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.fakes import WordEmbedder
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.errors import InvalidInput
 from mcp_memory_service.hybrid_search import RankingPolicy, indexed_text, query_terms
@@ -68,7 +69,7 @@ async def searched(
     return pages, await service.search(SearchRequest(query, 1, 100, **search))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(corpora, policies, queries, st.integers(1, 12), searches)
 def test_every_search_keeps_the_invariants(
     corpus: list[MemoryDraft], policy: RankingPolicy, query: str, page_size: int, search: dict[str, Any]
@@ -152,5 +153,5 @@ async def outcome_of(service: MemoryService, query: str) -> str:
 )
 async def test_the_longest_queries_are_answered(service: MemoryService, query: str):
     await service.store_batch([MemoryDraft(f"word {i}", tags=(f"部{i}",)) for i in range(50)])
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_SECONDS):
         await service.retrieve_memories(query)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.large_stores import DIMENSION, EVERYTHING, LARGE, MODEL_ID, item, large_store
 from tests.support.one_memory import store_one
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.errors import StorageUnavailable
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
@@ -37,7 +38,7 @@ def current_contents(store: SqliteVecStorage) -> Segments:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANG_SECONDS):
         while not condition():
             await asyncio.sleep(0.01)
 

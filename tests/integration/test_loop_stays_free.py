@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Sequence
 import httpx
 import pytest
 from tests.support.fakes import WordEmbedder
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.api import create_app
 from mcp_memory_service.config import load_settings
@@ -15,9 +16,6 @@ from mcp_memory_service.embeddings.chunks import text_chunks
 from mcp_memory_service.models import Vector
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
-
-ROUNDS = 3
-"""Machines stall for a moment: one of so many rounds must go well."""
 
 
 class InstantEmbedder(WordEmbedder):
@@ -43,38 +41,34 @@ def long_texts(seed: int, count: int, words: int) -> list[str]:
     return [f"{number} " + " ".join(chance.choices(known, k=words)) for number in range(count)]
 
 
-async def longest_wait(client: httpx.AsyncClient, request: "asyncio.Task[httpx.Response]") -> float:
-    """Of all calls of /health while the request is under way."""
+async def longest_hold(client: httpx.AsyncClient, request: "asyncio.Task[httpx.Response]") -> float:
+    """CPU seconds of this thread, which runs the loop, between two answers of /health while the request is under way.
+    What other threads and processes take does not count: it would tell how busy the machine is."""
     longest = 0.0
     while not request.done():
-        asked = time.perf_counter()
+        asked = time.thread_time()
         await asyncio.sleep(0.001)  # this client and the app share the loop: let the others have it
         assert (await client.get("/health")).status_code == 200
-        longest = max(longest, time.perf_counter() - asked)
+        longest = max(longest, time.thread_time() - asked)
     return longest
 
 
 async def test_a_big_batch_does_not_keep_health_from_answering(client: httpx.AsyncClient):
-    """Cutting the texts into windows alone takes so long that nobody may wait for it."""
-    waits: list[float] = []
-    for seed in range(ROUNDS):
-        texts = long_texts(seed, count=110, words=4000)
-        started = time.perf_counter()
-        for text in texts:
-            text_chunks(text)
-        alone = time.perf_counter() - started
-        body = {"memories": [{"content": text} for text in texts]}
-        request = asyncio.create_task(client.post("/memories/batch", json=body, timeout=100))
-        waits.append(await longest_wait(client, request) / alone)
-        assert request.result().status_code == 200
-        if waits[-1] < 0.5:
-            return
-    pytest.fail(f"longest waits for /health, in times of cutting the texts: {waits}")
+    """Cutting the texts into chunks alone takes so long that nobody may wait for it."""
+    texts = long_texts(seed=1, count=110, words=4000)
+    started = time.thread_time()
+    for text in texts:
+        text_chunks(text)
+    alone = time.thread_time() - started
+    body = {"memories": [{"content": text} for text in texts]}
+    request = asyncio.create_task(client.post("/memories/batch", json=body))
+    assert await longest_hold(client, request) < 0.5 * alone
+    assert request.result().status_code == 200
 
 
 async def test_a_page_of_long_memories_that_match_everywhere_is_shown_at_once(client: httpx.AsyncClient):
     """Snippets look for the densest of tens of thousands of matches."""
     body = {"memories": [{"content": f"{number} " + "port " * 19_000} for number in range(5)]}
-    assert (await client.post("/memories/batch", json=body, timeout=100)).status_code == 200
-    found = await asyncio.wait_for(client.post("/memories/retrieve", json={"query": "port"}), timeout=60)
+    assert (await client.post("/memories/batch", json=body)).status_code == 200
+    found = await asyncio.wait_for(client.post("/memories/retrieve", json={"query": "port"}), timeout=HANG_SECONDS)
     assert len(found.json()["results"]) == 5

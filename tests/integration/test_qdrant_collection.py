@@ -16,6 +16,7 @@ from cryptography.x509.oid import NameOID
 from tests.contract.memories import EAST, EVERYTHING, embedded, memory, vector
 from tests.integration.conftest import Finished
 from tests.support.one_memory import store_one
+from tests.support.patience import HANG_SECONDS
 from tests.support.qdrant_stand_in.process import stand_in
 from tests.support.qdrant_target import collection_of
 
@@ -62,7 +63,7 @@ async def test_a_new_collection_needs_to_know_the_length_of_vectors(options: Qdr
 
 async def test_a_collection_of_another_program_is_left_alone(options: QdrantOptions):
     body = {"vectors": {"x": {"size": 4, "distance": "Cosine"}}}
-    httpx.put(f"{options.url}/collections/{options.collection}", json=body, timeout=20).raise_for_status()
+    httpx.put(f"{options.url}/collections/{options.collection}", json=body, timeout=HANG_SECONDS).raise_for_status()
     with pytest.raises(StoreCorrupt, match="one of another program"):
         await opened(options)
 
@@ -83,14 +84,14 @@ async def test_a_missing_index_is_made_when_a_collection_is_opened(
     await (await opened(options)).close()
     monkeypatch.undo()
     await (await opened(options)).close()
-    info = httpx.get(f"{options.url}/collections/{options.collection}", timeout=20).json()["result"]
+    info = httpx.get(f"{options.url}/collections/{options.collection}", timeout=HANG_SECONDS).json()["result"]
     assert set(info["payload_schema"]) == set(all_indexes)
 
 
 async def test_a_dropped_collection_is_noticed(options: QdrantOptions):
     store = await opened(options)
     await store.check_search()
-    httpx.delete(f"{options.url}/collections/{options.collection}", timeout=20).raise_for_status()
+    httpx.delete(f"{options.url}/collections/{options.collection}", timeout=HANG_SECONDS).raise_for_status()
     with pytest.raises(StoreRefused, match="was dropped or replaced"):
         await store.check_search()
     with pytest.raises(BackendUnavailable, match="404"):
@@ -104,7 +105,8 @@ async def test_shards_replicas_and_quantization_reach_the_server(qdrant_url: str
     )
     options = QdrantOptions(qdrant_url, collection_of(tmp_path), layout=layout, oversampling=3.0, hnsw_ef=64)
     store = await opened(options)
-    info = httpx.get(f"{qdrant_url}/collections/{options.collection}", timeout=20).json()["result"]["config"]["params"]
+    answer = httpx.get(f"{qdrant_url}/collections/{options.collection}", timeout=HANG_SECONDS)
+    info = answer.json()["result"]["config"]["params"]
     assert (info["shard_number"], info["replication_factor"], info["write_consistency_factor"]) == (2, 1, 1)
     dense = info["vectors"]["dense"]
     assert (dense["on_disk"], dense["quantization_config"]["scalar"]["type"]) == (True, "int8")

@@ -1,7 +1,6 @@
 """Qdrant behind a network that fails: what is acknowledged is stored, what cannot be answered says so."""
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from tests.contract.memories import EAST, EVERYTHING, embedded, memory, vector
 from tests.integration.conftest import server_process
 from tests.support.fault_proxy import FAULTS, Fault, FaultProxy, always, fault_proxy, in_turn
 from tests.support.one_memory import get_one, store_one
+from tests.support.patience import HANG_SECONDS
 from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.errors import BackendUnavailable, BatchIncomplete, StorageUnavailable
@@ -37,7 +37,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qdrant_connection, "FIRST_PAUSE_SECONDS", 0.01)
 
 
-async def opened(url: str, folder: Path, timeout_seconds: float = 1.0, retries: int = 2) -> QdrantStorage:
+async def opened(url: str, folder: Path, timeout_seconds: float = HANG_SECONDS, retries: int = 2) -> QdrantStorage:
     options = QdrantOptions(url, collection_of(folder), timeout_seconds=timeout_seconds, retries=retries)
     return await QdrantStorage.open(options, "m", 4, indexed_text)
 
@@ -118,13 +118,12 @@ async def test_a_server_that_keeps_failing_is_said_and_never_looks_empty(
     await call(store)  # without opening it again
 
 
-async def test_a_slow_server_is_given_up_in_time(store: QdrantStorage, proxy: FaultProxy, tmp_path: Path):
-    impatient = await opened(proxy.url, tmp_path, timeout_seconds=0.2, retries=1)
-    proxy.plan, proxy.delay_seconds = always(Fault.DELAY), 30.0
-    started = time.monotonic()
+async def test_a_slow_server_is_given_up_before_it_answers(proxy: FaultProxy, tmp_path: Path):
+    impatient = await opened(proxy.url, tmp_path, timeout_seconds=2.0, retries=1)
+    proxy.plan, proxy.delay_seconds = always(Fault.DELAY), 10 * HANG_SECONDS
     with pytest.raises(BackendUnavailable, match="does not answer in time"):
         await impatient.get_all_tags("default")
-    assert time.monotonic() - started < 5
+    assert proxy.seen[Fault.DELAY] == 2
     await impatient.close()
 
 
@@ -170,10 +169,10 @@ async def test_rest_says_503_with_retry_after_and_recovers(proxy: FaultProxy, tm
         "MCP_MEMORY_STORAGE_BACKEND": "qdrant",
         "MCP_MEMORY_QDRANT_URL": proxy.url,
         "MCP_MEMORY_QDRANT_COLLECTION": collection_of(tmp_path),
-        "MCP_MEMORY_QDRANT_TIMEOUT_SECONDS": "1",
+        "MCP_MEMORY_QDRANT_TIMEOUT_SECONDS": str(HANG_SECONDS),
         "MCP_MEMORY_QDRANT_RETRIES": "1",
     }
-    async with httpx.AsyncClient(timeout=30) as client:
+    async with httpx.AsyncClient(timeout=HANG_SECONDS) as client:
         with await asyncio.to_thread(_entered, server_process(tmp_path, **settings)) as server:
             stored = await client.post(f"{server.url}/memories", json={"content": "tunnel on port 2333"})
             assert stored.status_code == 201
@@ -321,9 +320,9 @@ async def test_closing_finishes_what_was_accepted(qdrant_url: str, tmp_path: Pat
         await store_one(closing, embedded(NOTE))
 
 
-async def test_long_memories_are_sampled_and_scanned_within_the_time_limit(store: QdrantStorage):
-    windows = [(float(i % 7 + 1), 1.0, float(i), 0.0) for i in range(155)]
-    await store.store_batch([embedded(memory(f"long {i}"), *windows) for i in range(40)])
+async def test_long_memories_are_sampled_and_scanned_in_parts(store: QdrantStorage):
+    chunks = [(float(i % 7 + 1), 1.0, float(i), 0.0) for i in range(155)]
+    await store.store_batch([embedded(memory(f"long {i}"), *chunks) for i in range(40)])
     assert len((await store.sample_vectors("default", 1000)).vectors) == 1000
     part = await store.scan(None, 250)
     assert part.cursor is not None

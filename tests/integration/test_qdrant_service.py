@@ -9,6 +9,7 @@ import pytest
 from mcp import Client
 from tests.integration.conftest import Server, server_process
 from tests.support.fault_proxy import fault_proxy
+from tests.support.patience import HANG_SECONDS
 from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.bootstrap import open_service
@@ -32,7 +33,7 @@ def two_services(qdrant_url: str, tmp_path: Path) -> Generator[tuple[Server, Ser
 
 
 def test_what_one_service_stores_the_other_finds_at_once(two_services: tuple[Server, Server]):
-    one, two = (httpx.Client(base_url=server.url, timeout=30) for server in two_services)
+    one, two = (httpx.Client(base_url=server.url, timeout=HANG_SECONDS) for server in two_services)
     with one, two:
         stored = one.post("/memories", json={"content": "Rathole forwards port 2333", "tags": ["rathole"]})
         assert stored.status_code == 201

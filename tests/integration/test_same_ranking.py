@@ -11,6 +11,7 @@ import pytest
 from mcp import Client
 from tests.integration.conftest import Finished, Server, server_process
 from tests.support.corpus import RATHOLE, RATHOLE_QUERY, corpus_with_rathole
+from tests.support.patience import HANG_SECONDS
 
 BATCH = 200
 
@@ -18,7 +19,7 @@ BATCH = 200
 def fill(url: str, memories: list[dict[str, Any]]) -> None:
     for start in range(0, len(memories), BATCH):
         body = {"memories": memories[start : start + BATCH]}
-        httpx.post(f"{url}/memories/batch", json=body, timeout=60).raise_for_status()
+        httpx.post(f"{url}/memories/batch", json=body, timeout=HANG_SECONDS).raise_for_status()
 
 
 @pytest.fixture(scope="module", params=[50, 600])
@@ -29,7 +30,7 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def by_rest(server: Server, **request: Any) -> dict[str, Any]:
-    answer = httpx.post(f"{server.url}/memories/retrieve", json=request, timeout=30)
+    answer = httpx.post(f"{server.url}/memories/retrieve", json=request, timeout=HANG_SECONDS)
     answer.raise_for_status()
     return answer.json()
 
@@ -104,10 +105,10 @@ def test_the_rathole_memory_is_first_without_its_tag_too(filled: Server):
     """Its name stands in its text and nowhere else: the keyword signal knows."""
     (hit,) = by_rest(filled, query=RATHOLE_QUERY, tags=["rathole"])["results"]
     url = f"{filled.url}/memories/{hit['memory']['content_hash']}"
-    httpx.patch(url, json={"tags": []}).raise_for_status()
+    httpx.patch(url, json={"tags": []}, timeout=HANG_SECONDS).raise_for_status()
     try:
         answer = by_rest(filled, query=RATHOLE_QUERY)
         assert answer["results"][0]["memory"]["content"] == RATHOLE["content"]
         assert "tag" not in answer["results"][0]["provenance"]
     finally:
-        httpx.patch(url, json={"tags": RATHOLE["tags"]}).raise_for_status()
+        httpx.patch(url, json={"tags": RATHOLE["tags"]}, timeout=HANG_SECONDS).raise_for_status()

@@ -8,6 +8,7 @@ import apsw
 import pytest
 from tests.indexed_store import open_indexed
 from tests.support.fakes import WordEmbedder
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import MemoryDraft
@@ -39,7 +40,7 @@ async def small_store(tmp_path: Path) -> AsyncIterator[SqliteVecStorage]:
         tmp_path / "small.db", WordEmbedder.model_id, WordEmbedder.dimension, indexed_text, index=IndexOptions()
     )
     await filled(opened)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS):
         while not (opened._index and opened._index.searches_are_brief):
             await asyncio.sleep(0.01)
     yield opened

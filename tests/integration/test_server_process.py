@@ -7,40 +7,39 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import httpx
 from mcp import Client
 from tests.integration.conftest import Finished, server_process
 
 
 def test_memories_survive_a_restart_and_other_processes_see_them(tmp_path: Path, run_cli: Callable[..., Finished]):
     with server_process(tmp_path) as server:
-        stored = httpx.post(f"{server.url}/memories", json={"content": "kept", "tags": ["t"]}).json()
+        stored = server.http.post("/memories", json={"content": "kept", "tags": ["t"]}).json()
         path = str(tmp_path / "server.db")
         assert "kept" in run_cli("search", "kept", MCP_MEMORY_SQLITE_PATH=path).out
         assert run_cli("store", "by another process", MCP_MEMORY_SQLITE_PATH=path).code == 0
-        found = httpx.post(f"{server.url}/memories/retrieve", json={"query": "by another process"}).json()
+        found = server.http.post("/memories/retrieve", json={"query": "by another process"}).json()
         assert found["results"][0]["memory"]["content"] == "by another process"
     with server_process(tmp_path) as server:
-        assert httpx.get(f"{server.url}/memories/{stored['content_hash']}").json()["content"] == "kept"
-        assert httpx.get(f"{server.url}/stats").json()["memories"] == 2
+        assert server.http.get(f"/memories/{stored['content_hash']}").json()["content"] == "kept"
+        assert server.http.get("/stats").json()["memories"] == 2
 
 
 def test_a_killed_server_has_lost_nothing_it_acknowledged(tmp_path: Path):
     with server_process(tmp_path) as server:
         for i in range(20):
-            assert httpx.post(f"{server.url}/memories", json={"content": f"memory {i}"}).status_code == 201
+            assert server.http.post("/memories", json={"content": f"memory {i}"}).status_code == 201
         server.process.send_signal(signal.SIGKILL)
         server.process.wait()
     with server_process(tmp_path) as server:
-        assert httpx.get(f"{server.url}/stats").json()["memories"] == 20
+        assert server.http.get("/stats").json()["memories"] == 20
 
 
 def test_the_log_tells_of_a_misspelt_setting_and_holds_no_memory(tmp_path: Path):
     with server_process(tmp_path, "--log-level", "debug", MCP_MEMORY_HYBIRD_ALPHA="1") as server:
-        httpx.post(f"{server.url}/memories", json={"content": "canary content", "tags": ["canary"]})
-        httpx.post(f"{server.url}/memories/retrieve", json={"query": "canary query"})
-        httpx.get(f"{server.url}/memories?tags=canary")
-        httpx.post(f"{server.url}/memories", json={"content": "canary", "metadata": {"n": 2**80}})
+        server.http.post("/memories", json={"content": "canary content", "tags": ["canary"]})
+        server.http.post("/memories/retrieve", json={"query": "canary query"})
+        server.http.get("/memories?tags=canary")
+        server.http.post("/memories", json={"content": "canary", "metadata": {"n": 2**80}})
         asyncio.run(_call_mcp(server.url))
     log = server.log.read_text()
     assert "MCP_MEMORY_HYBIRD_ALPHA is not a setting" in log
@@ -56,10 +55,10 @@ async def _call_mcp(url: str) -> None:
 def test_a_tag_written_by_another_process_is_found_by_the_next_search(tmp_path: Path, run_cli: Callable[..., Finished]):
     with server_process(tmp_path) as server:
         query = {"query": "what about okapi"}
-        assert httpx.post(f"{server.url}/memories/retrieve", json=query).json()["keywords"] == []
+        assert server.http.post("/memories/retrieve", json=query).json()["keywords"] == []
         path = str(tmp_path / "server.db")
         assert run_cli("store", "Keys are rotated monthly", "--tag", "okapi", MCP_MEMORY_SQLITE_PATH=path).code == 0
-        assert httpx.post(f"{server.url}/memories/retrieve", json=query).json()["keywords"] == ["okapi"]
+        assert server.http.post("/memories/retrieve", json=query).json()["keywords"] == ["okapi"]
 
 
 def test_four_processes_write_to_one_file_at_once_and_lose_nothing(tmp_path: Path, run_cli: Callable[..., Finished]):

@@ -11,11 +11,11 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 import pytest
 from starlette.testclient import TestClient
 from tests.integration.conftest import Finished, rest_client, server_process
 from tests.reliability.oracle import problems_of, unseen
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.errors import StorageReadOnly
 from mcp_memory_service.hybrid_search import indexed_text
@@ -203,24 +203,25 @@ def test_a_read_only_file_is_read_and_says_that_it_cannot_be_written(run_cli: Cl
         told: multiprocessing.Queue[str] = context.Queue()
         process = context.Process(target=_use_as_nobody, args=(path, told))
         process.start()
-        assert [told.get(timeout=60) for _ in range(4)] == ["1", "()", "storage_read_only", "storage_read_only"]
-        process.join(20)
+        said = [told.get(timeout=HANG_SECONDS) for _ in range(4)]
+        assert said == ["1", "()", "storage_read_only", "storage_read_only"]
+        process.join(HANG_SECONDS)
         assert process.exitcode == 0
 
 
 def test_a_server_that_is_stopped_finishes_what_it_accepted(tmp_path: Path):
-    batch = {"memories": [{"content": f"memory {i}: " + "some words to embed " * 40} for i in range(40)]}
+    batch = {"memories": [{"content": f"memory {i}: " + "some words to embed " * 40} for i in range(20)]}
     with server_process(tmp_path) as server:
         host, port = server.url.removeprefix("http://").split(":")
-        connection = http.client.HTTPConnection(host, int(port), timeout=60)
+        connection = http.client.HTTPConnection(host, int(port), timeout=HANG_SECONDS)
         connection.request("POST", "/memories/batch", json.dumps(batch), {"content-type": "application/json"})
         for _ in range(2):  # the batch came before these, so it is accepted once they are answered
-            assert httpx.get(f"{server.url}/health").status_code == 200
+            assert server.http.get("/health").status_code == 200
         server.process.send_signal(signal.SIGTERM)
         assert connection.getresponse().status == 200
         connection.close()
-        assert server.process.wait(30) in {0, -signal.SIGTERM}
+        assert server.process.wait(HANG_SECONDS) in {0, -signal.SIGTERM}
     assert problems_of(tmp_path / "server.db") == []
     raw = connect(tmp_path / "server.db", read_only=True)
-    assert raw.execute("SELECT count(*) FROM memories").get == 40
+    assert raw.execute("SELECT count(*) FROM memories").get == 20
     raw.close()

@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 from tests.recorded import requests
 from tests.recorded.corpus import memories
 from tests.support.fakes import WordEmbedder
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.api import create_app
 from mcp_memory_service.bootstrap import open_service
@@ -28,7 +29,6 @@ from mcp_memory_service.config import Settings, load_settings
 from mcp_memory_service.mcp_server import build_mcp_server
 
 RESPONSE_CHARS = 6_000
-INDEX_SECONDS = 120
 
 # What differs from run to run, or with the version of the schema.
 _VARYING = {"took_ms", "size_bytes", "schema_version", "version", "database_bytes"}
@@ -87,7 +87,7 @@ def _by_rest_with_index(settings: Settings) -> dict[str, Any]:
 
 
 def _wait_for_index(client: TestClient, store: Path) -> None:
-    deadline = time.monotonic() + INDEX_SECONDS
+    deadline = time.monotonic() + HANG_SECONDS
     while time.monotonic() < deadline:
         found = client.post("/memories/retrieve", json={"query": "x"}).json()
         if store.with_name(f"{store.name}-index").exists() and not found["degraded"]:

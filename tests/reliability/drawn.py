@@ -30,7 +30,7 @@ CONTENTS = (
     "a long line " * 40 + "unique5",
     "x" * 300 + " unique6",
 )
-# The vectors of the windows of a memory; some lie in the same direction. The same content comes with any of them.
+# The vectors of the chunks of a memory; some lie in the same direction. The same content comes with any of them.
 _WINDOWS: tuple[tuple[tuple[float, ...], ...], ...] = (
     ((1.0, 0.0, 0.0, 0.0),),
     ((2.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)),

@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, field
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
+from tests.support.patience import HANG_SECONDS
+
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 from .journal import Journal, read_journal
@@ -21,7 +23,6 @@ from .worker import CONTEXT, start, work_on
 from .workload import Operation, carry_out
 
 PROCESSES = 16
-START_SECONDS = 60.0
 
 
 @dataclass
@@ -43,7 +44,7 @@ class Figures:
 
 def open_and_store(path: Path, journal: Path, number: int, begin: Barrier) -> None:
     operation = Operation("store", (f"first words of process{number}",), ("first", f"process{number}"))
-    begin.wait(START_SECONDS)
+    begin.wait(HANG_SECONDS)
     began = time.monotonic()
 
     async def work(store: SqliteVecStorage, journal: Journal) -> None:

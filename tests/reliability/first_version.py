@@ -22,7 +22,7 @@ def write_first_version(path: Path, *, with_wal: bool) -> tuple[dict[Path, bytes
     """The files as they are on the disk, and what they hold; with a WAL they are those of a process that was killed."""
     operations = RandomOperations(random.Random("first version"), prefix="old")
     items = tuple(operations.new_item() for _ in range(MEMORIES))
-    connection.create_private_file(path)
+    connection.create_store_file(path)
     raw = connection.connect(path, read_only=False)
     schema.prepare(raw, path, MODEL, DIMENSION, indexed_text, schema.MIGRATIONS[:1])
     for item in items:

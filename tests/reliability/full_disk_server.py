@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 from tests.integration.conftest import server_process
+from tests.support.patience import HANG_SECONDS
 
 from .small_disk import SmallDisk
 
@@ -21,7 +22,7 @@ def serve_on_full_disk(disk: SmallDisk, folder: Path) -> list[str]:
     path = disk.folder / "store" / "memories.db"
     with (
         server_process(folder, "--sqlite-path", str(path)) as server,
-        httpx.Client(base_url=server.url, timeout=30) as client,
+        httpx.Client(base_url=server.url, timeout=HANG_SECONDS) as client,
     ):
         expect("store with space", _store(client, "the key is under the mat"), 201)
         disk.fill()

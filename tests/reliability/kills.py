@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from tests.support.patience import HANG_SECONDS
+
 from .journal import done_so_far, read_journal
 from .journal_check import Verdict, judge
 from .migration_kills import MigrationFigures, run_migration_kills
@@ -24,8 +26,6 @@ from .workload import Mix
 WRITERS = 3
 KILLS_BETWEEN_CHECKS = 20
 MAX_LIFE_SECONDS = 0.15  # after the first acknowledgement
-# Longer than SQLite waits for a lock: who is not served by then never will be.
-PATIENCE_SECONDS = 30.0
 GLANCE_SECONDS = 0.002
 
 
@@ -63,7 +63,7 @@ class Writer:
 
     def await_more_than(self, done: int) -> bool:
         """Until it has that many yeses and one more; False if that takes for ever."""
-        until = time.monotonic() + PATIENCE_SECONDS
+        until = time.monotonic() + HANG_SECONDS
         while done_so_far(self.journal) <= done:
             if time.monotonic() > until or not self.process.is_alive():
                 return False
@@ -77,7 +77,7 @@ class Writer:
             self.process.kill()
         else:
             self.process.terminate()
-        self.process.join(PATIENCE_SECONDS)
+        self.process.join(HANG_SECONDS)
         expected = -by if by is signal.SIGKILL else 0
         return alive and self.process.exitcode == expected
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 from tests.contract.memories import EVERYTHING
 from tests.support.fakes import WordEmbedder
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.errors import MemoryServiceError
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
@@ -24,7 +25,6 @@ from .worker import open_file, start, work_on
 MEMORIES = 3_000
 SEARCHED = 60
 EVERY_TEXT = "tunnel"
-START_SECONDS = 30.0
 
 
 @dataclass
@@ -68,7 +68,7 @@ def run_migration_kills(folder: Path, kills: int, seed: int, memories: int = MEM
 
 
 def build_first_version(path: Path, memories: int) -> None:
-    connection.create_private_file(path)
+    connection.create_store_file(path)
     raw = connection.connect(path, read_only=False)
     schema.prepare(raw, path, WordEmbedder.model_id, WordEmbedder.dimension, indexed_text, schema.MIGRATIONS[:1])
     with connection.immediate_transaction(raw):
@@ -105,7 +105,7 @@ def _migrate(path: Path, kill_after: float | None) -> float:
     journal = path.with_suffix(".journal")
     up = journal.with_suffix(".up")
     process = start(open_once, path, journal)
-    until = time.monotonic() + START_SECONDS
+    until = time.monotonic() + HANG_SECONDS
     while not up.exists() and time.monotonic() < until:
         time.sleep(0.001)
     began = time.monotonic()

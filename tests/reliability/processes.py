@@ -20,6 +20,7 @@ import numpy as np
 from tests.contract.memories import EVERYTHING
 from tests.support.fakes import WordEmbedder
 from tests.support.one_memory import get_one
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.hybrid_search import query_terms
 from mcp_memory_service.models import MemoryFilter, content_hash
@@ -31,7 +32,6 @@ from .worker import CONTEXT, start, work_on, write_one
 from .workload import WORDS, Mix, shared_content
 
 WRITERS, READERS = 8, 4
-START_SECONDS = 60.0
 TOLD_SHARE = 0.2
 NOT_VISIBLE = "not visible"
 
@@ -80,7 +80,7 @@ def write(
     mix = Mix(number, chance)
 
     async def work(store: SqliteVecStorage, journal: Journal) -> None:
-        begin.wait(START_SECONDS)
+        begin.wait(HANG_SECONDS)
         began = time.monotonic()
         for _ in range(operations):
             operation = await write_one(store, journal, mix)
@@ -96,7 +96,7 @@ def read(path: Path, journal: Path, number: int, seed: int, begin: Barrier, ears
     chance = random.Random(seed * 1_000 - 1 - number)
 
     async def work(store: SqliteVecStorage, journal: Journal) -> None:
-        begin.wait(START_SECONDS)
+        begin.wait(HANG_SECONDS)
         began = time.monotonic()
         while True:
             if ears.empty():

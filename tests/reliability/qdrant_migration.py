@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from tests.support.patience import HANG_SECONDS
 from tests.support.qdrant_target import collection_of, qdrant_server
 from tests.support.whole_stores import Contents, assert_equal, contents, notes
 
@@ -58,7 +59,7 @@ def _copy(source: str, target: str, interruptions: int, memories: int, chance: r
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(chance.uniform(0.8, 1.5 + memories / 1000 / interruptions))
         process.send_signal(chance.choice([signal.SIGKILL, signal.SIGINT, signal.SIGTERM]))
-        process.wait(timeout=60)
+        process.wait(HANG_SECONDS)
     done = subprocess.run(command, check=True, capture_output=True)
     report = json.loads(done.stdout)
     assert report["memories"] == memories

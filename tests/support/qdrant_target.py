@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+from tests.support.patience import HANG_SECONDS
 from tests.support.qdrant_stand_in.process import stand_in
 
 PREFIX = "mcp-memory-test-"
@@ -34,7 +35,7 @@ def qdrant_server(folder: Path) -> Generator[QdrantTarget, None, None]:
             yield QdrantTarget(running.url, grpc_port)
         return
     yield QdrantTarget(true_server, int(os.environ.get("QDRANT_GRPC_PORT", "6334")))
-    with httpx.Client(base_url=true_server, timeout=30) as client:
+    with httpx.Client(base_url=true_server, timeout=HANG_SECONDS) as client:
         names = [found["name"] for found in client.get("/collections").json()["result"]["collections"]]
         for name in names:
             if name.startswith(PREFIX):

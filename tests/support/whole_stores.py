@@ -15,7 +15,7 @@ Contents: TypeAlias = dict[tuple[str, str], tuple[Memory, NDArray[np.float32]]]
 
 
 def notes(count: int) -> list[EmbeddedMemory]:
-    """Of two namespaces, with everything a memory can have, every other one with two windows."""
+    """Of two namespaces, with everything a memory can have, every other one with two chunks."""
     made = [
         memory(
             f"note {i} about topic {i % 7}",

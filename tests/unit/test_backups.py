@@ -24,7 +24,7 @@ from mcp_memory_service.errors import (
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import EmbeddedMemory
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep, schema
-from mcp_memory_service.storage.sqlite_vec.file.connection import connect, create_private_file
+from mcp_memory_service.storage.sqlite_vec.file.connection import connect, create_store_file
 from mcp_memory_service.storage.sqlite_vec.upkeep import restore as restoring
 
 
@@ -193,7 +193,7 @@ def test_a_backup_that_was_cut_short_is_refused(backup: Path, tmp_path: Path, mi
 
 async def test_a_store_of_an_older_version_is_backed_up_as_it_is_and_brought_up_to_date_when_restored(tmp_path: Path):
     old = tmp_path / "old.db"
-    create_private_file(old)
+    create_store_file(old)
     raw = connect(old, read_only=False)
     schema.prepare(raw, old, WordEmbedder.model_id, WordEmbedder.dimension, indexed_text, schema.MIGRATIONS[:3])
     raw.close()

@@ -7,31 +7,32 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.support.patience import HANG_SECONDS
 
-from mcp_memory_service.embeddings.local_onnx import BATCH_PIECES, MAX_TOGETHER, LocalEmbedder, MiniLM
+from mcp_memory_service.embeddings.local_onnx import BATCH_TOKENS, MAX_TOGETHER, LocalEmbedder, MiniLM
 from mcp_memory_service.errors import EmbedderUnavailable
 
-A_WHOLE_BATCH = BATCH_PIECES // 2
+A_WHOLE_BATCH = BATCH_TOKENS // 2
 """Two texts of so many words make one batch."""
 ALL = 10**6
 
 
 class WatchedModel(MiniLM):
-    """Works without the real one: a text has as many pieces as words, and its vector points to its first piece. Notes
-    the first pieces of every batch, and waits at each until its gate lets one more through."""
+    """Works without the real one: a text has as many tokens as words, and its vector points to its first one. Notes
+    the first tokens of every batch, and waits at each until its gate lets one more through."""
 
     def __init__(self) -> None:
         self.batches: list[list[int]] = []
         self.gate = threading.Semaphore(0)
         self.reached = threading.Event()
 
-    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
+    def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         return [[int(word) for word in text.split()] for text in texts]
 
     def run(self, batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         self.batches.append([ids[0] for ids in batch])
         self.reached.set()
-        assert self.gate.acquire(timeout=20)
+        assert self.gate.acquire(timeout=HANG_SECONDS)
         if any(ids[0] == 13 for ids in batch):
             raise RuntimeError("the runtime has failed")
         return np.eye(100, dtype=np.float32)[[ids[0] for ids in batch]]
@@ -59,7 +60,7 @@ def searches(embedder: LocalEmbedder, numbers: Sequence[int]) -> list[asyncio.Ta
 
 
 async def all_asked(model: WatchedModel) -> None:
-    assert await asyncio.to_thread(model.reached.wait, 20)
+    assert await asyncio.to_thread(model.reached.wait, HANG_SECONDS)
     await asyncio.sleep(0)
 
 
@@ -86,7 +87,7 @@ async def test_a_store_goes_on_while_many_search(embedder: LocalEmbedder, model:
     model.gate.release(ALL)
     await asyncio.gather(*before)
     after = searches(embedder, range(60, 60 + MAX_TOGETHER))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS):
         while not stored.done():  # whenever a search is answered, another one asks
             _, pending = await asyncio.wait([stored, *after], return_when=asyncio.FIRST_COMPLETED)
             after = [search for search in after if search in pending]
@@ -122,7 +123,7 @@ async def test_closing_leaves_nobody_waiting(embedder: LocalEmbedder, model: Wat
     await asyncio.sleep(0)
     model.gate.release(ALL)
     await closing
-    outcomes = await asyncio.wait_for(asyncio.gather(stored, *asked, return_exceptions=True), timeout=20)
+    outcomes = await asyncio.wait_for(asyncio.gather(stored, *asked, return_exceptions=True), timeout=HANG_SECONDS)
     assert all(isinstance(outcome, asyncio.CancelledError | RuntimeError | list) for outcome in outcomes)
 
 

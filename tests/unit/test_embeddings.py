@@ -1,4 +1,4 @@
-"""The local model, its slim graph, windows and batches."""
+"""The local model, its slim graph, chunks and batches."""
 
 import asyncio
 import hashlib
@@ -19,6 +19,8 @@ from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
 from mcp_memory_service.embeddings.slim_model import with_small_word_embeddings
 from mcp_memory_service.errors import EmbedderUnavailable
 
+SLIM_MODEL_SHA256 = "dc1a0b22233d8a16362b14ec16d461235245317b424ed7a8e10fa80eca066bb7"
+
 
 async def test_vectors_have_length_one_and_follow_the_order_of_the_texts(local_embedder: LocalEmbedder):
     texts = ["a long text about databases and their indexes " * 8, "short", "a cat sits on the mat", "short"]
@@ -36,6 +38,11 @@ async def test_meaning_is_nearer_than_words(local_embedder: LocalEmbedder):
         ["how do I sign in", "authentication of users", "recipe for apple pie"]
     )
     assert query @ same > query @ other + 0.1
+
+
+def test_the_slim_model_is_byte_for_byte_the_one_that_was_measured():
+    model = local_onnx._checked_file(local_onnx._model_path(), local_onnx.MODEL_SHA256)
+    assert hashlib.sha256(with_small_word_embeddings(model)).hexdigest() == SLIM_MODEL_SHA256
 
 
 async def test_the_slim_model_computes_the_same_numbers(local_embedder: LocalEmbedder):
@@ -109,37 +116,37 @@ async def test_the_embedder_loads_on_first_use_and_closes():
     await embedder.close()
 
 
-def test_a_short_text_is_its_own_window():
+def test_a_short_text_is_its_own_chunk():
     assert text_chunks("  a short text\n") == ["  a short text\n"]
 
 
-def test_windows_of_a_long_text_cover_it_and_overlap():
+def test_chunks_of_a_long_text_cover_it_and_overlap():
     words = [f"word{i}" for i in range(1000)]
-    windows = text_chunks(" ".join(words))
-    assert len(windows) > 5
-    assert windows[0].startswith("word0 ")
-    assert windows[-1].endswith(" word999")
-    for before, after in pairwise(windows):
+    chunks = text_chunks(" ".join(words))
+    assert len(chunks) > 5
+    assert chunks[0].startswith("word0 ")
+    assert chunks[-1].endswith(" word999")
+    for before, after in pairwise(chunks):
         shared = after.split()[0]
         assert shared in before.split()
-    assert {word for window in windows for word in window.split()} == set(words)
+    assert {word for chunk in chunks for word in chunk.split()} == set(words)
 
 
 @given(st.text(alphabet="ab 日本\n.", max_size=3000))
-def test_windows_lose_no_character_but_spaces(text: str):
-    windows = text_chunks(text, size=40, overlap=8)
-    assert windows
+def test_chunks_lose_no_character_but_spaces(text: str):
+    chunks = text_chunks(text, size=40, overlap=8)
+    assert chunks
     position = 0
     squeezed = "".join(text.split())
-    for window in ("".join(window.split()) for window in windows):
-        start = squeezed.find(window[:1] and window, max(0, position - 40 * 33))
+    for chunk in ("".join(chunk.split()) for chunk in chunks):
+        start = squeezed.find(chunk[:1] and chunk, max(0, position - 40 * 33))
         assert start != -1
         assert start <= position
-        position = max(position, start + len(window))
+        position = max(position, start + len(chunk))
     assert position == len(squeezed)
 
 
-async def test_windows_fit_the_model(local_embedder: LocalEmbedder):
+async def test_chunks_fit_the_model(local_embedder: LocalEmbedder):
     await local_embedder.warm_up()
     assert local_embedder._model is not None
     tokenizer = local_embedder._model._tokenizer
@@ -148,10 +155,10 @@ async def test_windows_fit_the_model(local_embedder: LocalEmbedder):
     code = "def authenticate_user(request: HttpRequest) -> Optional[User]: return verify(request.token_id)\n" * 40
     chinese = "如何在家庭实验室中部署服务并保持其长期稳定运行。" * 60
     for text in (prose, code, chinese):
-        lengths = [len(tokenizer.encode(window, add_special_tokens=True).ids) for window in text_chunks(text)]
-        assert max(lengths) <= local_onnx.MAX_PIECES
+        lengths = [len(tokenizer.encode(chunk, add_special_tokens=True).ids) for chunk in text_chunks(text)]
+        assert max(lengths) <= local_onnx.MAX_TOKENS
         assert len(lengths) > 3
-    tokenizer.enable_truncation(local_onnx.MAX_PIECES)
+    tokenizer.enable_truncation(local_onnx.MAX_TOKENS)
 
 
 @given(st.lists(st.integers(1, 256), max_size=60), st.integers(1, 600))

@@ -4,6 +4,7 @@ import asyncio
 from typing import cast
 
 import pytest
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.storage.ports import SearchReads, Snapshot
 from mcp_memory_service.storage.scheduling import Concurrent, Inline, run_without_loop
@@ -62,7 +63,7 @@ async def test_what_a_search_began_ends_with_it():
 
     with pytest.raises(ValueError, match="refused"):
         await Concurrent().run(NO_READS, search)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await asyncio.wait(begun)
     assert begun[0].cancelled()
 

@@ -225,7 +225,7 @@ async def test_a_log_whose_database_was_moved_away_is_not_thrown_away(tmp_path: 
 
 async def test_a_file_of_the_first_version_gets_its_words(tmp_path: Path):
     path = tmp_path / "memories.db"
-    connection.create_private_file(path)
+    connection.create_store_file(path)
     raw = connection.connect(path, read_only=False)
     schema.prepare(raw, path, "m", 4, indexed_text, schema.MIGRATIONS[:1])
     raw.execute(
@@ -242,7 +242,7 @@ async def test_a_file_of_the_first_version_gets_its_words(tmp_path: Path):
 
 async def test_a_file_of_the_third_version_learns_to_keep_keys(tmp_path: Path):
     path = tmp_path / "memories.db"
-    connection.create_private_file(path)
+    connection.create_store_file(path)
     raw = connection.connect(path, read_only=False)
     schema.prepare(raw, path, "m", 4, indexed_text, schema.MIGRATIONS[:3])
     writes.store_memory(raw, embedded("old", "tag").memory, embedded("old").vectors, indexed_text)

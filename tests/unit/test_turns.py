@@ -5,20 +5,21 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.errors import StorageUnavailable
 from mcp_memory_service.storage.sqlite_vec.file.writer_queue import WriterQueue
 
 
 def test_who_waits_goes_before_who_has_just_written(tmp_path: Path):
-    turns = WriterQueue(tmp_path / "store.db", timeout_seconds=20)
+    turns = WriterQueue(tmp_path / "store.db", timeout_seconds=HANG_SECONDS)
     order: list[str] = []
     first_has_it, first_may_go = threading.Event(), threading.Event()
 
     def first() -> None:
         with turns.turn():
             first_has_it.set()
-            first_may_go.wait(20)
+            first_may_go.wait(HANG_SECONDS)
             order.append("first")
         with turns.turn():
             order.append("first again")
@@ -29,12 +30,12 @@ def test_who_waits_goes_before_who_has_just_written(tmp_path: Path):
 
     one, two = threading.Thread(target=first), threading.Thread(target=second)
     one.start()
-    first_has_it.wait(20)
+    first_has_it.wait(HANG_SECONDS)
     two.start()
     _until_someone_waits_at_the_door(tmp_path / "store.db-next")
     first_may_go.set()
-    one.join(20)
-    two.join(20)
+    one.join(HANG_SECONDS)
+    two.join(HANG_SECONDS)
     assert order == ["first", "second", "first again"]
 
 
@@ -56,12 +57,12 @@ def test_a_turn_that_does_not_come_is_an_error_and_does_not_stay_taken(tmp_path:
     turns = WriterQueue(tmp_path / "store.db", timeout_seconds=0.05)
     with turns.turn(), pytest.raises(StorageUnavailable, match="try again"), turns.turn():
         raise AssertionError("two have the turn")
-    with WriterQueue(tmp_path / "store.db", timeout_seconds=20).turn():
+    with WriterQueue(tmp_path / "store.db", timeout_seconds=HANG_SECONDS).turn():
         pass
 
 
 def test_who_gave_up_and_comes_again_has_one_place_in_the_queue(tmp_path: Path):
-    blocker = WriterQueue(tmp_path / "store.db", timeout_seconds=20)
+    blocker = WriterQueue(tmp_path / "store.db", timeout_seconds=HANG_SECONDS)
     turns = WriterQueue(tmp_path / "store.db", timeout_seconds=0.02)
     with blocker.turn():
         before = threading.active_count()
@@ -71,12 +72,12 @@ def test_who_gave_up_and_comes_again_has_one_place_in_the_queue(tmp_path: Path):
         assert threading.active_count() == before + 1
     with blocker.turn():
         pass  # nobody holds the turn who does not want it
-    with WriterQueue(tmp_path / "store.db", timeout_seconds=20).turn():
+    with WriterQueue(tmp_path / "store.db", timeout_seconds=HANG_SECONDS).turn():
         pass
 
 
 def test_a_failure_inside_gives_the_turn_away(tmp_path: Path):
-    turns = WriterQueue(tmp_path / "store.db", timeout_seconds=20)
+    turns = WriterQueue(tmp_path / "store.db", timeout_seconds=HANG_SECONDS)
     with pytest.raises(ZeroDivisionError), turns.turn():
         raise ZeroDivisionError
     with turns.turn():

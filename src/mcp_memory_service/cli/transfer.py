@@ -5,10 +5,9 @@ import json
 import os
 import sys
 from collections.abc import Callable, Generator
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, BinaryIO, TextIO
 
 import click
@@ -16,6 +15,7 @@ import click
 from ..bootstrap import open_existing, open_service
 from ..config import Settings
 from ..errors import InvalidInput, MemoryServiceError
+from ..private_files import atomic_new_file
 from ..schemas import MemoryOut
 from ..services import Import, ImportReport, every_memory
 from .commands import settings_from
@@ -114,22 +114,13 @@ def _export_to(file: Path, settings: Settings) -> int:
     """The file gets its name when it is whole, and is readable by its owner alone."""
     if file.exists():
         raise InvalidInput(f"{file} is there already: name a new file.", reason="file_exists", field="file")
-    partial = file.with_name(f".{file.name}.{token_hex(8)}.partial")
     try:
-        partial.touch(mode=0o600, exist_ok=False)
-        with partial.open("w", encoding="utf-8") as out:
-            count = asyncio.run(_export(settings, out))
-            out.flush()
-            os.fsync(out.fileno())
-        partial.rename(file)
+        with atomic_new_file(file) as part, part.open("w", encoding="utf-8") as out:
+            return asyncio.run(_export(settings, out))
     except OSError as error:
         raise InvalidInput(
             f"{file} cannot be written: {error.strerror}.", reason="file_not_writable", field="file"
         ) from None
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-    return count
 
 
 async def _export(settings: Settings, out: TextIO) -> int:

@@ -21,7 +21,7 @@ class Embedder(Protocol):
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """One vector of length 1 for each text, in order. A text beyond the model's limit counts by its beginning;
-        see `windows.py` for long texts."""
+        see `chunks.py` for long texts."""
         ...
 
     async def warm_up(self) -> None:

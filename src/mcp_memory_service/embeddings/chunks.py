@@ -1,62 +1,70 @@
-"""Long texts cut into overlapping windows that fit the model, so that their ends are found as well as their heads."""
+"""Long texts cut into overlapping chunks that fit the model, so that a search finds their ends as well."""
 
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ..models import Vector
 from .base import Embedder
 
-# all-MiniLM-L6-v2 reads 256 word pieces including two marks; the estimate below is rough, so some room is left.
-WINDOW_PIECES = 220
-OVERLAP_PIECES = 30
-# English words of prose take 1.2 pieces on average; names, numbers and code about one for every four characters.
-_CHARACTERS_PER_PIECE = 4
+# all-MiniLM-L6-v2 reads 256 tokens including two marks; the estimate below is rough, so some room is left.
+CHUNK_TOKENS = 220
+OVERLAP_TOKENS = 30
+# English words of prose take 1.2 tokens on average; names, numbers and code about one for every four characters.
+_CHARACTERS_PER_TOKEN = 4
 
 _PIECE = re.compile(r"\s*\S{1,32}")
 
 
-def text_chunks(text: str, size: int = WINDOW_PIECES, overlap: int = OVERLAP_PIECES) -> list[str]:
-    """The text itself if it fits, else windows of about `size` word pieces that cover all of it in order."""
-    if len(text) <= size:  # a piece has at least one character
+class _Piece(NamedTuple):
+    """A word, or a part of a very long one, with the space before it."""
+
+    text: str
+    tokens: int
+
+
+def text_chunks(text: str, size: int = CHUNK_TOKENS, overlap: int = OVERLAP_TOKENS) -> list[str]:
+    """The text itself if it fits, else chunks of about `size` tokens that cover all of it in order."""
+    if len(text) <= size:  # a token has at least one character
         return [text]
-    chunks = [(match.group(), _estimated_pieces(match.group().strip())) for match in _PIECE.finditer(text)]
-    if sum(pieces for _, pieces in chunks) <= size:
+    pieces = [_Piece(match.group(), _estimated_tokens(match.group().strip())) for match in _PIECE.finditer(text)]
+    if sum(piece.tokens for piece in pieces) <= size:
         return [text]
-    return list(_windows(chunks, size, overlap))
+    return list(_chunks(pieces, size, overlap))
 
 
 async def embed_chunks(embedder: Embedder, texts: Sequence[str]) -> list[tuple[Vector, ...]]:
-    """The vectors of each text, one for each of its windows, all made in one call."""
+    """The vectors of each text, one for each of its chunks, all made in one call."""
     # Every word is looked at: a large batch would hold the event loop for most of a second.
-    windows = await asyncio.to_thread(lambda: [text_chunks(text) for text in texts])
-    vectors = iter(await embedder.embed([window for parts in windows for window in parts]))
-    return [tuple(next(vectors) for _ in parts) for parts in windows]
+    chunks = await asyncio.to_thread(lambda: [text_chunks(text) for text in texts])
+    vectors = iter(await embedder.embed([chunk for of_text in chunks for chunk in of_text]))
+    return [tuple(next(vectors) for _ in of_text) for of_text in chunks]
 
 
-def _windows(chunks: list[tuple[str, int]], size: int, overlap: int) -> Iterator[str]:
+def _chunks(pieces: list[_Piece], size: int, overlap: int) -> Iterator[str]:
     start = 0
-    while start < len(chunks):
+    while start < len(pieces):
         end, used = start, 0
-        while end < len(chunks) and (end == start or used + chunks[end][1] <= size):
-            used += chunks[end][1]
+        while end < len(pieces) and (end == start or used + pieces[end].tokens <= size):
+            used += pieces[end].tokens
             end += 1
-        yield "".join(chunk for chunk, _ in chunks[start:end]).strip()
-        if end == len(chunks):
+        yield "".join(piece.text for piece in pieces[start:end]).strip()
+        if end == len(pieces):
             return
-        start = _step_back(chunks, start, end, overlap)
+        start = _next_start(pieces, start, end, overlap)
 
 
-def _step_back(chunks: list[tuple[str, int]], start: int, end: int, overlap: int) -> int:
-    """Where the next window starts: `overlap` pieces before the end of this one, but always further on."""
+def _next_start(pieces: list[_Piece], start: int, end: int, overlap: int) -> int:
+    """`overlap` tokens before the end of this chunk, but always after its start."""
     shared = 0
-    while end - 1 > start and shared + chunks[end - 1][1] <= overlap:
-        shared += chunks[end - 1][1]
+    while end - 1 > start and shared + pieces[end - 1].tokens <= overlap:
+        shared += pieces[end - 1].tokens
         end -= 1
     return end
 
 
-def _estimated_pieces(word: str) -> int:
-    """Word pieces that a tokenizer will make of a word; beyond ASCII each character may become one."""
+def _estimated_tokens(word: str) -> int:
+    """Tokens that a tokenizer will make of a word; beyond ASCII each character may become one."""
     beyond_ascii = 0 if word.isascii() else sum(1 for character in word if not character.isascii())
-    return max(1, beyond_ascii + -(-(len(word) - beyond_ascii) // _CHARACTERS_PER_PIECE))
+    return max(1, beyond_ascii + -(-(len(word) - beyond_ascii) // _CHARACTERS_PER_TOKEN))

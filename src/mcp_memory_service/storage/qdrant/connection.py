@@ -6,7 +6,6 @@ Every call may be sent again: reads by nature, writes because they name what the
 import asyncio
 import logging
 import math
-import random
 import ssl
 import warnings
 from collections.abc import Awaitable, Callable
@@ -22,6 +21,7 @@ from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 from qdrant_client.models import ReadConsistency, ReadConsistencyType, WriteOrdering
 
+from ...backoff import backoff
 from ...errors import BackendUnavailable, StorageFull, StorageUnavailable
 from .options import QdrantOptions
 
@@ -76,9 +76,10 @@ class QdrantConnection:
         """What the server answers, asked again a few times if it fails in a way that may pass."""
         if self._closed:
             raise StorageUnavailable("The store is closed.")
+        pauses = backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
         for attempt in range(self.options.retries + 1):
             if attempt:
-                await asyncio.sleep(_pause_seconds(attempt))
+                await asyncio.sleep(next(pauses))
             try:
                 async with asyncio.timeout(self.options.timeout_seconds):
                     return await action(self._client)
@@ -115,12 +116,6 @@ def _client(options: QdrantOptions) -> AsyncQdrantClient:
             check_compatibility=False,  # it would ask the server, and block; `collection.py` checks the version
             verify=ssl.create_default_context(cafile=options.ca_file) if options.ca_file else True,
         )
-
-
-def _pause_seconds(attempt: int) -> float:
-    """Twice as long each time, with jitter, so that many clients do not come back at once."""
-    pause = min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
-    return pause * random.uniform(0.5, 1.5)
 
 
 def _may_pass(error: Exception) -> bool:

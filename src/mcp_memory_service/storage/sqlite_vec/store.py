@@ -42,7 +42,7 @@ from ...models import (
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent, Inline, run_without_loop
 from ..vectors import checked_vector
-from .file.connection import connect, create_private_file, make_private, require_safe_sqlite, translated_errors
+from .file.connection import connect, create_store_file, make_store_private, require_safe_sqlite, translated_errors
 from .file.connections import ConnectionPool, writer_queue
 from .file.filesystems import require_local
 from .index import IndexOptions, LiveIndex, SearchIndex, index_file
@@ -333,7 +333,7 @@ def _pinned_in(path: Path) -> tuple[str, int | None]:
 
 
 def _prepared(path: Path, model_id: str, dimension: int | None, analyze: TextAnalyzer) -> ConnectionPool:
-    create_private_file(path)
+    create_store_file(path)
     with translated_errors():
         require_ours(path)
         connection = connect(path, read_only=False)
@@ -342,7 +342,7 @@ def _prepared(path: Path, model_id: str, dimension: int | None, analyze: TextAna
                 with writer_queue(path).turn():
                     prepare(connection, path, model_id, dimension, analyze)
             if not connection.readonly("main"):
-                make_private(path)
+                make_store_private(path)
         finally:
             connection.close()
         return ConnectionPool(path)

@@ -5,14 +5,12 @@ from uuid import uuid4
 
 from qdrant_client import models
 
-from ....errors import StorageUnavailable
 from ....models import Feedback, TunedWeights, Tuning
 from ..connection import QdrantConnection
 from ..filters import equals
 from ..points import FEEDBACK, TUNING, Payload, memory_id, other_id, payload_of
 from ..queries.reads import retrieved, scrolled
-
-MAX_ATTEMPTS = 20
+from .writer import rounds
 
 
 async def add_feedback(connection: QdrantConnection, namespace: str, feedback: Feedback) -> bool:
@@ -43,7 +41,7 @@ async def all_feedback(connection: QdrantConnection, namespace: str) -> list[Fee
 async def save_tuning(connection: QdrantConnection, namespace: str, tuning: Tuning) -> Tuning:
     """The version after the highest there is; if somebody else takes it first, the next one."""
     token = uuid4().hex
-    for _ in range(MAX_ATTEMPTS):
+    async for _ in rounds():
         versions = await _payloads(connection, TUNING, None)
         ours = [_tuning_from(payload) for payload in versions if payload["token"] == token]
         if ours:
@@ -51,7 +49,7 @@ async def save_tuning(connection: QdrantConnection, namespace: str, tuning: Tuni
         saved = replace(tuning, version=max((int(payload["version"]) for payload in versions), default=0) + 1)
         payload = {"kind": TUNING, "scope": namespace, "rolled_back": False, "token": token, **asdict(saved)}
         await _upsert(connection, other_id(TUNING, str(saved.version)), payload, models.UpdateMode.INSERT_ONLY)
-    raise StorageUnavailable("Too many tunings are saved at once; try again.")
+    raise AssertionError("the rounds end with an error")
 
 
 async def current_tuning(connection: QdrantConnection, namespace: str) -> Tuning | None:

@@ -6,7 +6,6 @@ another one added, and a request whose answer was lost can be sent again.
 """
 
 import asyncio
-import random
 import secrets
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from uuid import uuid4
 
 from qdrant_client import models
 
+from ....backoff import backoff
 from ....errors import BackendUnavailable, BatchIncomplete, InvalidInput, StorageFull, StorageUnavailable
 from ....models import EmbeddedMemory, Memory, MemoryPatch, StoreOutcome, Vector
 from ...merging import apply_patch, unite, unite_tags
@@ -32,8 +32,9 @@ BYTES_PER_NUMBER = 22
 # So many of the last revisions of a memory are kept: a write that was written over before it looked finds itself there.
 KEPT_REVISIONS = 8
 
-# Each round one of the writers of a memory succeeds: so many at once is more than there will be.
+# Each round one of the writers of a point succeeds: so many at once is more than there will be.
 MAX_ROUNDS = 100
+FIRST_PAUSE_SECONDS = 0.01
 MAX_PAUSE_SECONDS = 0.05
 
 
@@ -214,12 +215,13 @@ class Writer:
 
 
 async def rounds() -> AsyncGenerator[int, None]:
-    """Attempts at a write that others may be faster with, a moment apart."""
+    """Attempts at a write that another writer may win, with a backoff between them."""
+    pauses = backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
     for number in range(MAX_ROUNDS):
         if number:
-            await asyncio.sleep(random.uniform(0, MAX_PAUSE_SECONDS))
+            await asyncio.sleep(next(pauses))
         yield number
-    raise StorageUnavailable("Too many writers change the same memory; try again.")
+    raise StorageUnavailable("Too many writers change the same thing at once; try again.")
 
 
 def _plan(

@@ -1,1 +1,1 @@
-"""The file itself: connections, the queue of writers, private files, and where it may lie."""
+"""The file itself: its connections, the queue of its writers, and where it may lie."""

@@ -1,26 +1,28 @@
-"""Connections to the file, each with its settings read back, and its errors as errors of ours."""
+"""Opens the file with settings that are read back, and translates the errors of its driver."""
 
 import errno
 import json
-import os
 import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
 import sqlite_vec
 
+from ....backoff import backoff
 from ....errors import EngineTooOld, StorageFull, StorageReadOnly, StorageUnavailable, StoreCorrupt, StoreRefused
+from ....private_files import create_private_file, make_private
 
 # Below: the WAL-reset corruption bug (fixed after 3.51.2) and FTS5 flaws, the last fixed in 3.54.0.
 MIN_SQLITE_VERSION = (3, 54, 0)
 BUSY_TIMEOUT_MILLISECONDS = 15_000
-SECONDS_BETWEEN_TRIES = 0.01
+FIRST_PAUSE_SECONDS = 0.01
+MAX_PAUSE_SECONDS = 0.1
 PAGE_BYTES = 8_192
 """Five vectors of 384 floats to a page."""
 READER_CACHE_KIB = 512
-"""The system has the pages of the file in memory as well: with four times as much, no read is faster."""
+"""The page cache of the system holds the file as well: with four times as much, no read is faster."""
 
 # Set one by one and read back: apsw runs a multi-statement string lazily, and a pragma can be refused silently.
 _PRAGMAS: tuple[tuple[str, int | str, int | str], ...] = (
@@ -41,21 +43,15 @@ def require_safe_sqlite() -> None:
         )
 
 
-def create_private_file(path: Path) -> None:
+def create_store_file(path: Path) -> None:
     """Make the file before SQLite does, so that it is never readable by others; -wal and -shm inherit its mode."""
     with translated_errors():
         _require_no_lost_log(path)
-        new_folders = [folder for folder in path.parents if not folder.exists()]
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with suppress(FileExistsError):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            for changed in (path, *new_folders):
-                sync_folder(changed.parent)
+        create_private_file(path)
 
 
 def _require_no_lost_log(path: Path) -> None:
-    """SQLite would throw away the log of a database that was moved away without it, with all that was not yet moved
-    over from it."""
+    """SQLite would delete the log of a database that was moved away without it, with all that is only in the log."""
     log = path.with_name(path.name + "-wal")
     if log.exists() and log.stat().st_size > 0 and not (path.exists() and path.stat().st_size > 0):
         raise StoreRefused(
@@ -72,34 +68,10 @@ def real_path(path: Path) -> Path:
         raise StorageUnavailable(f"{path} cannot be found: {error}") from error
 
 
-def give_to_owner_of(file: Path, new: Path | int) -> None:
-    """What root makes beside somebody's store belongs to who owns the store, or they could not use it."""
-    if hasattr(os, "geteuid") and os.geteuid() == 0 and file.exists():
-        status = file.stat()
-        os.chown(new, status.st_uid, status.st_gid)
-
-
-def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on disk: a file that is safe under a name that is lost is lost."""
-    if os.name == "nt":  # folders cannot be opened there
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def make_private(path: Path) -> None:
+def make_store_private(path: Path) -> None:
     """Close a store to others that was open to them; only for a file that is known to be ours."""
-    with translated_errors():
-        for file in (path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))):
-            if file.exists() and file.stat().st_mode & 0o077 and _may_change(file):
-                file.chmod(0o600)
-
-
-def _may_change(file: Path) -> bool:
-    return not hasattr(os, "geteuid") or os.geteuid() in {0, file.stat().st_uid}
+    for suffix in ("", "-wal", "-shm"):
+        make_private(path.with_name(path.name + suffix))
 
 
 def connect(path: Path, *, read_only: bool) -> apsw.Connection:
@@ -122,15 +94,15 @@ def connect(path: Path, *, read_only: bool) -> apsw.Connection:
 
 
 def _set(connection: apsw.Connection, name: str, value: int | str) -> None:
-    """SQLite does not wait when two make the same new file a WAL one: whoever comes second is refused at once."""
+    """SQLite ignores the busy time-out when two turn the same new file into WAL mode: the second is refused at once."""
     deadline = time.monotonic() + BUSY_TIMEOUT_MILLISECONDS / 1000
-    while True:
+    for pause in backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS):
         try:
             connection.execute(f"PRAGMA {name} = {value}").fetchall()
         except apsw.BusyError:
             if time.monotonic() >= deadline:
                 raise
-            time.sleep(SECONDS_BETWEEN_TRIES)
+            time.sleep(pause)
         else:
             return
 
@@ -171,7 +143,7 @@ def _disk_is_full(error: Exception) -> bool:
 
 @contextmanager
 def immediate_transaction(connection: apsw.Connection) -> Generator[None, None, None]:
-    """All or nothing, with the write lock taken at once: a lock asked for half-way would fail under load."""
+    """All or nothing, with the write lock taken first: upgrading a read lock half-way would fail under load."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

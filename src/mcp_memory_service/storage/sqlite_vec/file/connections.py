@@ -1,4 +1,4 @@
-"""One writer and a few readers, each a connection with a thread, and what keeps them in order."""
+"""The pool of a store: one writing connection and a few reading ones, and the threads that run them."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from typing import Literal, TypeVar
 import apsw
 
 from ....errors import StorageFull, StorageReadOnly, StorageUnavailable
-from . import connection as connections
+from . import connection as sqlite_connection
 from .connection import connect, translated_errors
 from .writer_queue import WriterQueue
 
@@ -23,11 +23,11 @@ T = TypeVar("T")
 READER_THREADS = 4
 DISK_ERRORS = (apsw.IOError, apsw.FullError, apsw.CorruptError, apsw.CantOpenError, apsw.NoMemError)
 MIN_FREE_BYTES = 1_000_000
-"""With less the next write may not fit, and a file system has none to give long before it says zero."""
+"""With less the next write may not fit: a file system is full long before it says zero."""
 
 
-class Handle:
-    """A connection that is opened anew after a failure of the disk."""
+class ReopeningConnection:
+    """A connection that is closed when the disk fails and opened again for the next use."""
 
     def __init__(self, path: Path, *, read_only: bool) -> None:
         self._path = path
@@ -40,8 +40,8 @@ class Handle:
         try:
             yield connection
         except DISK_ERRORS:
-            # FTS5 of SQLite 3.54.1 keeps what it was about to write when a read fails under it, and damages its index
-            # with the next commit. A new connection knows nothing of that.
+            # When a read fails in a transaction, FTS5 of SQLite 3.54.1 keeps what it was about to write, and the next
+            # commit damages its index. A new connection starts without that.
             self._connection = None
             connection.close(True)
             raise
@@ -75,35 +75,35 @@ class Handle:
 
 
 class ConnectionPool:
-    """Writes queue in order, in this process and among all; readers never wait for them."""
+    """Writes run one after the other, over all processes; reads never wait for them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._identity = _identity(path)
         self._writer_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="memory-writer")
         self._reader_threads = ThreadPoolExecutor(max_workers=READER_THREADS, thread_name_prefix="memory-reader")
-        self._writer = Handle(path, read_only=False)
-        self._idle_readers: SimpleQueue[Handle] = SimpleQueue()
+        self._writer = ReopeningConnection(path, read_only=False)
+        self._idle_readers: SimpleQueue[ReopeningConnection] = SimpleQueue()
         for _ in range(READER_THREADS):
-            self._idle_readers.put(Handle(path, read_only=True))
-        self._turns = writer_queue(path)
+            self._idle_readers.put(ReopeningConnection(path, read_only=True))
+        self._queue = writer_queue(path)
         self.require_same_file()  # nobody replaced it while we opened it
         self._last_write_failed = False
         self._closed = False
 
     async def write(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Run `work` in a transaction of its own; when this returns, its changes are on disk."""
+        """Run `work` in a transaction of its own, whose changes are on disk when this returns."""
         asked = time.monotonic()
         return await self._run(self._writer_thread, lambda: self._transact(work, "COMMIT", asked))
 
     async def try_write(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Run `work` and take it back, to see whether a write would succeed. After one that failed for the disk only
-        a true one can tell: then the changes stay."""
+        """Run `work` and roll it back, to see whether a write would succeed. After a write that the disk refused only
+        a commit can tell: then the changes stay."""
         asked = time.monotonic()
         return await self._run(self._writer_thread, lambda: self._tried(work, asked))
 
     async def outside_transaction(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Run `work` as a writer in its turn, with no transaction around it."""
+        """Run `work` in the turn of a writer, with no transaction around it."""
         asked = time.monotonic()
 
         def in_turn() -> T:
@@ -127,8 +127,8 @@ class ConnectionPool:
         return await self._run(self._reader_threads, snapshot)
 
     def require_same_file(self) -> None:
-        """A file that was deleted or replaced would take writes and lose them at the next start, and answer with what
-        it had."""
+        """A file that was deleted or replaced would answer from what it had, and take writes that are lost at the next
+        start."""
         if _identity(self.path) != self._identity:
             raise StorageUnavailable(f"{self.path} was moved, deleted or replaced; restart the service.")
 
@@ -153,7 +153,7 @@ class ConnectionPool:
         """`asked` is when the write was asked for: it may have waited for others of this process."""
         if not self._writer.writable:
             raise StorageReadOnly(f"{self.path} can be read but not written.")
-        with self._turns.turn(time.monotonic() - asked):
+        with self._queue.turn(time.monotonic() - asked):
             self.require_same_file()  # in our turn: nobody replaces the file now
             yield
 
@@ -178,8 +178,8 @@ class ConnectionPool:
 
 
 def writer_queue(path: Path) -> WriterQueue:
-    """By whatever name the file is opened, its writers meet in one queue."""
-    return WriterQueue(connections.real_path(path), connections.BUSY_TIMEOUT_MILLISECONDS / 1000)
+    """The queue of a file, the same whatever links lead to it."""
+    return WriterQueue(sqlite_connection.real_path(path), sqlite_connection.BUSY_TIMEOUT_MILLISECONDS / 1000)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -1,7 +1,7 @@
 """Which file system a path is on, and whether SQLite can be trusted there.
 
-Write-ahead logging needs memory that all processes share. On network mounts and on folders that a virtual machine
-shares with its host it is not shared, and the file is damaged without an error.
+Write-ahead logging needs memory that all processes share. Network mounts, and folders that a virtual machine shares
+with its host, do not share it, and the file is damaged without an error.
 """
 
 from pathlib import Path

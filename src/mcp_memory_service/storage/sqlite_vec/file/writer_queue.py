@@ -1,9 +1,9 @@
-"""Writers take turns, over all processes that have the file open.
+"""A queue of the writers of a file, over all processes that have it open.
 
-SQLite's own lock lets whoever asks at the right moment go first: with eight busy processes one can wait for seconds.
-Here a writer waits at the door (`-next`) until it is the next one, then for its turn (`-turn`), and leaves the door
-only when it has it; so who has just written cannot pass one that waits. The kernel takes a lock from a process that
-dies. SQLite's lock still decides who writes: this only keeps the order.
+SQLite's own lock goes to whoever asks at the right moment: with eight busy processes one can wait for seconds. Here a
+writer locks the door (`-next`), then the turn (`-turn`), and unlocks the door only when it has the turn; so a writer
+that has just written cannot overtake one that waits. The kernel unlocks the files of a process that dies. SQLite's
+lock still decides who writes: the queue only keeps the order.
 """
 
 import os
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ....errors import StorageUnavailable
-from .connection import give_to_owner_of
+from ....private_files import open_lock_file
 
 try:
     import fcntl
@@ -26,19 +26,19 @@ TURN_SUFFIX = "-turn"
 
 
 class WriterQueue:
-    """The turns of the writers of one file."""
+    """Gives one writer of a file its turn after the other."""
 
     def __init__(self, path: Path, timeout_seconds: float) -> None:
         self._path = path
         self._door = path.with_name(path.name + DOOR_SUFFIX)
         self._turn = path.with_name(path.name + TURN_SUFFIX)
         self._timeout_seconds = timeout_seconds
-        self._left_behind: _Waiting | None = None
+        self._abandoned: _Waiting | None = None
 
     @contextmanager
     def turn(self, waited_seconds: float = 0.0) -> Generator[None, None, None]:
-        """Hold the turn inside the block; StorageUnavailable if it does not come in time. Who has waited elsewhere
-        already does not wait as long again."""
+        """Hold the turn inside the block; StorageUnavailable if it does not come in time. What a writer has waited
+        elsewhere counts towards that time."""
         if fcntl is None:
             yield
             return
@@ -46,7 +46,7 @@ class WriterQueue:
         try:
             waiting.require(max(self._timeout_seconds - waited_seconds, min(self._timeout_seconds, MIN_WAIT_SECONDS)))
         except StorageUnavailable:
-            self._left_behind = waiting
+            self._abandoned = waiting
             raise
         try:
             yield
@@ -54,18 +54,18 @@ class WriterQueue:
             waiting.leave()
 
     def _waiting(self) -> "_Waiting":
-        """A place in the queue: the one left behind when the time was up, if it is still one, else a new one."""
-        left_behind, self._left_behind = self._left_behind, None
-        if left_behind is not None and left_behind.taken_up_again():
-            return left_behind
-        door = _opened(self._door, self._path)
+        """A place in the queue: the one abandoned when the time was up, if it is still held, else a new one."""
+        abandoned, self._abandoned = self._abandoned, None
+        if abandoned is not None and abandoned.resumed():
+            return abandoned
+        door = open_lock_file(self._door, owned_like=self._path)
         try:
-            waiting = _Waiting(door, _opened(self._turn, self._path))
+            waiting = _Waiting(door, open_lock_file(self._turn, owned_like=self._path))
         except OSError:
             os.close(door)
             raise
         try:
-            if not waiting.at_once():
+            if not waiting.try_now():
                 # A lock cannot be waited for with a time limit, so another thread waits.
                 threading.Thread(target=waiting.wait, name="memory-turn", daemon=True).start()
         except BaseException:
@@ -75,7 +75,7 @@ class WriterQueue:
 
 
 class _Waiting:
-    """One writer on its way to its turn. Every one has open files of its own: closing them lets go of the locks."""
+    """The place of one writer in the queue. Each has open files of its own, and closing them unlocks them."""
 
     def __init__(self, door: int, turn: int) -> None:
         self._door: int | None = door
@@ -85,8 +85,8 @@ class _Waiting:
         self._given_up = False
         self._failure: OSError | None = None
 
-    def at_once(self) -> bool:
-        """Whether nobody else is waiting or writing; else `wait` must follow."""
+    def try_now(self) -> bool:
+        """Take the turn if nobody else is waiting or writing; else `wait` must follow."""
         assert fcntl is not None
         assert self._door is not None
         try:
@@ -114,8 +114,8 @@ class _Waiting:
             if self._given_up:
                 self.leave()
 
-    def taken_up_again(self) -> bool:
-        """Whether this place in the queue is still held; if its turn has come meanwhile, it was given away."""
+    def resumed(self) -> bool:
+        """Whether this place is still held; if its turn has come meanwhile, it was passed on."""
         with self._state:
             self._given_up = False
             return not (self._has_turn or self._failure)
@@ -141,9 +141,3 @@ class _Waiting:
         if self._door is not None:
             os.close(self._door)
             self._door = None
-
-
-def _opened(lock: Path, store: Path) -> int:
-    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    give_to_owner_of(store, handle)
-    return handle

@@ -6,25 +6,21 @@ SQLite takes the size of a database from its first page and ignores what follows
 is. Every byte is covered by the checksum or compared with a constant.
 """
 
-import errno
 import hashlib
 import json
 import os
-import re
-import time
-from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, BinaryIO
 
 import apsw
 
-from ....errors import BackupDamaged, ForeignStore, InvalidInput, SchemaTooNew, StoreCorrupt
+from ....errors import BackupDamaged, ForeignStore, SchemaTooNew, StoreCorrupt
 from ....models import Progress
+from ....private_files import atomic_new_file
 from ....timestamps import from_microseconds
-from ..file.connection import give_to_owner_of, sync_folder
 from ..schema import pinned_embedding, schema_version
 from .backup_mark import MARK
 from .inspection import inspect
@@ -36,9 +32,6 @@ DIGEST_BYTES = 32
 TAIL_BYTES = LENGTH_BYTES + DIGEST_BYTES + len(MARK)
 CHUNK_BYTES = 1 << 20
 STEP_PAGES = 512
-FORGOTTEN_SECONDS = 86_400
-NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
-"""What file systems say that have no links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +51,7 @@ class Manifest:
 
 def write_backup(source: apsw.Connection, target: Path, now: int, progress: Progress) -> Manifest:
     """Copy what `source` sees at this moment to a new file, and read it back. Writers go on meanwhile."""
-    if target.exists():
-        raise _exists(target)
-    with new_private_file(target) as part:
+    with atomic_new_file(target) as part:
         with closing(apsw.Connection(str(part))) as copy:
             copy_snapshot(source, copy, progress)
             found = inspect(copy, progress)
@@ -82,25 +73,7 @@ def write_backup(source: apsw.Connection, target: Path, now: int, progress: Prog
         )
         _seal(part, manifest, progress)
         read_manifest(part, progress)
-        put_in_place(part, target)
     return manifest
-
-
-def put_in_place(part: Path, target: Path) -> None:
-    """Give a finished file its name, unless another one has it."""
-    try:
-        os.link(part, target)
-    except FileExistsError:
-        raise _exists(target) from None
-    except OSError as error:
-        if error.errno not in NO_LINKS:
-            raise
-        part.rename(target)
-    sync_folder(target.parent)
-
-
-def _exists(target: Path) -> InvalidInput:
-    return InvalidInput(f"{target} exists already; name another file.", reason="file_exists", field="target")
 
 
 def read_manifest(backup: Path, progress: Progress) -> Manifest:
@@ -134,29 +107,6 @@ def extract_database(backup: Path, manifest: Manifest, to: Path, progress: Progr
             target.write(part)
         target.flush()
         os.fsync(target.fileno())
-
-
-@contextmanager
-def new_private_file(beside: Path) -> Generator[Path, None, None]:
-    """An empty file next to another, removed with everything SQLite puts beside it unless it was renamed."""
-    _remove_forgotten(beside.parent)
-    part = beside.with_name(f".{beside.name}.{token_hex(8)}.part")
-    os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    try:
-        give_to_owner_of(beside if beside.exists() else beside.parent, part)
-        yield part
-    finally:
-        for suffix in ("", "-journal", "-wal", "-shm"):
-            part.with_name(part.name + suffix).unlink(missing_ok=True)
-
-
-def _remove_forgotten(folder: Path) -> None:
-    """A process that was killed leaves its unfinished copy behind, with all memories in it."""
-    for part in folder.glob(".*.part*"):
-        is_ours = re.search(r"\.[0-9a-f]{16}\.part(-journal|-wal|-shm)?$", part.name)
-        with suppress(FileNotFoundError):
-            if is_ours and time.time() - part.stat().st_mtime > FORGOTTEN_SECONDS:
-                part.unlink()
 
 
 def copy_snapshot(source: apsw.Connection, copy: apsw.Connection, progress: Progress) -> None:

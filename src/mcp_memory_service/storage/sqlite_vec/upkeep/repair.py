@@ -84,7 +84,7 @@ def _add_lost_tags(connection: apsw.Connection) -> None:
 
 
 def _drop_unfit_vectors(connection: apsw.Connection) -> None:
-    """With all others of the same memory: its windows are made again together."""
+    """With all others of the same memory: its chunks are made again together."""
     _, dimension = pinned_embedding(connection)
     unfit = list(unfit_vectors(connection, dimension))
     connection.execute(

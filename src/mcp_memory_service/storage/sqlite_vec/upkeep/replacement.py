@@ -5,7 +5,6 @@ a file whose very head is destroyed cannot take a transaction; it is replaced as
 start again.
 """
 
-import os
 import shutil
 from contextlib import closing, suppress
 from pathlib import Path
@@ -14,10 +13,11 @@ import apsw
 
 from ....errors import StoreCorrupt
 from ....models import Progress
+from ....private_files import atomic_new_file, sync_folder
 from ....timestamps import compact
-from ..file.connection import BUSY_TIMEOUT_MILLISECONDS, connect, make_private, sync_folder
+from ..file.connection import BUSY_TIMEOUT_MILLISECONDS, connect, make_store_private
 from ..queries.reads import tags_version
-from .backups import copy_pages, new_private_file, put_in_place, write_backup
+from .backups import copy_pages, write_backup
 from .inspection import Inspection, inspect
 
 # A flipped bit can end in any error of SQLite, or in text that is none.
@@ -52,12 +52,8 @@ class Replacing:
         source, target = (file.with_name(file.name + suffix) for file in (self._path, copy))
         if not source.exists():
             return
-        with new_private_file(target) as part:
-            with source.open("rb") as reading, part.open("r+b") as writing:
-                shutil.copyfileobj(reading, writing)
-                writing.flush()
-                os.fsync(writing.fileno())
-            put_in_place(part, target)
+        with atomic_new_file(target) as part:
+            shutil.copyfile(source, part)
 
     def take_over(self, database: Path) -> Inspection:
         """Returns what the store is like then."""
@@ -71,7 +67,7 @@ class Replacing:
                 self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
             database.replace(self._path)
             sync_folder(self._path.parent)
-        make_private(self._path)
+        make_store_private(self._path)
         with closing(connect(self._path, read_only=False)) as target:
             with suppress(apsw.FullError, apsw.IOError):  # it is done; the log is emptied when there is room
                 target.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

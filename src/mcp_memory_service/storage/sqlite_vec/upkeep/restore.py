@@ -9,11 +9,12 @@ import apsw
 
 from ....errors import BackupDamaged, ForeignStore, SchemaTooNew, StorageReadOnly, StoreCorrupt, StoreRefused
 from ....models import Progress
+from ....private_files import new_private_file
 from ...ports import TextAnalyzer
-from ..file.connection import create_private_file, translated_errors
+from ..file.connection import create_store_file, translated_errors
 from ..file.connections import writer_queue
 from ..schema import MIGRATIONS, prepare, require_ours, schema_version
-from .backups import Manifest, extract_database, new_private_file, read_manifest
+from .backups import Manifest, extract_database, read_manifest
 from .inspection import inspect
 from .replacement import UNREADABLE, Replacing
 
@@ -44,7 +45,7 @@ class Restoring:
             with new_private_file(self._path) as unpacked:
                 extract_database(backup, manifest, unpacked, self._progress)
                 self._bring_up_to_date(unpacked, manifest, backup)
-                create_private_file(self._path)
+                create_store_file(self._path)
                 with writer_queue(self._path).turn():
                     replacing = Replacing(self._path, self._progress, self._now)
                     copy = replacing.put_aside("before-restore")

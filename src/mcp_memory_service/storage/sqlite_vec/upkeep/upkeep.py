@@ -10,6 +10,7 @@ import apsw
 
 from ....errors import BackupDamaged, StoreCorrupt, StoreRefused
 from ....models import Progress, Vector
+from ....private_files import atomic_new_file, new_private_file
 from ....timestamps import compact, now_microseconds
 from ...ports import TextAnalyzer
 from ...vectors import checked_vector
@@ -27,14 +28,14 @@ from ..rows import memory_by_id
 from ..schema import pinned_embedding, prepare, require_ours
 from . import repair
 from .backup_mark import is_backup
-from .backups import Manifest, copy_snapshot, new_private_file, put_in_place, read_manifest, write_backup
+from .backups import Manifest, copy_snapshot, read_manifest, write_backup
 from .inspection import DATABASE_DAMAGED, TABLE_MISSING, Finding, Inspection, inspect, unreadable
 from .replacement import Replacing
 from .restore import Restored, Restoring
 from .salvage import salvage
 
 EmbedTexts: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[Sequence[Vector]]]]
-"""The vectors of each text, one for each of its windows."""
+"""The vectors of each text, one for each of its chunks."""
 
 REPAIR_BATCH = 50
 ONE_MEMORY_ONLY = frozenset({"content_changed", "metadata_malformed"})
@@ -145,10 +146,8 @@ class StoreUpkeep:
         return copy
 
     def _copy_as_it_is(self, connection: apsw.Connection, to: Path) -> None:
-        with new_private_file(to) as part:
-            with closing(apsw.Connection(str(part))) as copy:
-                copy_snapshot(connection, copy, self._progress)
-            put_in_place(part, to)
+        with atomic_new_file(to) as part, closing(apsw.Connection(str(part))) as copy:
+            copy_snapshot(connection, copy, self._progress)
 
     def _rebuild(self, *, drop_unfit_vectors_of: str) -> Path:
         copy = self._path.with_name(f"{self._path.name}.before-repair-{compact(self._now())}")

@@ -15,7 +15,8 @@ from pathlib import Path
 import apsw
 
 from .....errors import StorageUnavailable
-from ...file.connection import connect, give_to_owner_of
+from .....private_files import open_lock_file
+from ...file.connection import connect
 from ...upkeep.erasure import purges
 from ..format.segment_file import Unusable, index_file, read_segment_file
 from ..live.segments import is_worth_rebuilding
@@ -24,7 +25,7 @@ from .build import build
 
 try:
     import fcntl
-except ModuleNotFoundError:  # Chunks: two may build at once, and the last one stays
+except ModuleNotFoundError:  # Windows: two may build at once, and the last one stays
     fcntl = None
 
 BEHIND_SEARCHES = 10
@@ -64,15 +65,13 @@ def _is_there(connection: apsw.Connection, target: Path, least_sequence: int) ->
 
 @contextmanager
 def _one_at_a_time(store: Path) -> Generator[None, None, None]:
-    lock = store.with_name(f"{store.name}-index-lock")
-    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+    lock = open_lock_file(store.with_name(f"{store.name}-index-lock"), owned_like=store)
     try:
-        give_to_owner_of(store, handle)
         if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(handle)
+        os.close(lock)
 
 
 if __name__ == "__main__":

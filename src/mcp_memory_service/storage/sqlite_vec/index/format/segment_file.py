@@ -18,8 +18,8 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from .....private_files import new_private_file
 from ...file.connection import real_path
-from ...upkeep.backups import new_private_file
 
 FORMAT = 3
 """Another one is built anew, not read."""

@@ -1,0 +1,67 @@
+"""Files for their owner alone: never half a file under its name, and nothing left behind."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mcp_memory_service.errors import InvalidInput
+from mcp_memory_service.private_files import atomic_new_file, make_private, new_private_file
+
+
+def names(folder: Path) -> set[str]:
+    return {file.name for file in folder.iterdir()}
+
+
+def mode(file: Path) -> int:
+    return file.stat().st_mode & 0o777
+
+
+def test_a_file_gets_its_name_when_it_is_whole(tmp_path: Path):
+    target = tmp_path / "target"
+    with atomic_new_file(target) as part:
+        assert mode(part) == 0o600
+        part.write_text("whole")
+        assert not target.exists()
+    assert (target.read_text(), mode(target), names(tmp_path)) == ("whole", 0o600, {"target"})
+
+
+def test_a_file_that_fails_half_way_leaves_nothing(tmp_path: Path):
+    with pytest.raises(ZeroDivisionError), atomic_new_file(tmp_path / "target") as part:
+        part.write_text(f"half {1 / 0}")
+    assert names(tmp_path) == set()
+
+
+def test_a_name_that_is_taken_stays_with_who_took_it(tmp_path: Path):
+    target = tmp_path / "target"
+    with pytest.raises(InvalidInput, match="exists already"), atomic_new_file(target):
+        target.write_text("first")
+    with pytest.raises(InvalidInput, match="exists already"), atomic_new_file(target):
+        pytest.fail("the name is taken")
+    assert (target.read_text(), names(tmp_path)) == ("first", {"target"})
+
+
+def test_a_private_file_goes_with_whatever_was_put_beside_it(tmp_path: Path):
+    with new_private_file(tmp_path / "[a]*") as part:
+        part.with_name(f"{part.name}-journal").touch()
+        (tmp_path / "other").touch()
+    assert names(tmp_path) == {"other"}
+
+
+def test_what_a_killed_process_left_behind_is_removed_after_a_day(tmp_path: Path):
+    fresh, old, foreign = (tmp_path / f".a.{token}.part" for token in ("0" * 16, "1" * 16, "no token"))
+    for file in (fresh, old, foreign):
+        file.touch()
+    for file in (old, foreign):
+        os.utime(file, (1, 1))
+    with new_private_file(tmp_path / "a"):
+        pass
+    assert names(tmp_path) == {fresh.name, foreign.name}
+
+
+def test_a_file_that_was_open_to_others_is_closed_to_them(tmp_path: Path):
+    file = tmp_path / "open"
+    file.touch(mode=0o644)
+    make_private(file)
+    make_private(tmp_path / "missing")
+    assert mode(file) == 0o600
