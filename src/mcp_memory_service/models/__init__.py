@@ -1,9 +1,11 @@
 """The values that travel inside the service: frozen, compared by value, free of I/O."""
 
+from .graph import Edge, EdgeKind, SourceOutcome
 from .learning import Feedback, TunedWeights, Tuning
 from .memory import (
     DEFAULT_NAMESPACE,
     MAX_METADATA_CHARS,
+    MAX_NAMES,
     MAX_TAGS,
     UNSET,
     EmbeddedMemory,
@@ -11,6 +13,7 @@ from .memory import (
     JsonValue,
     Memory,
     MemoryDraft,
+    MemoryKind,
     MemoryPage,
     MemoryPatch,
     MemoryScan,
@@ -23,17 +26,33 @@ from .memory import (
     Vector,
     content_hash,
     fold_tag,
+    identity_hash,
     json_chars,
 )
-from .search import Candidate, IndexedText, MemoryFilter, QueryTerms, SearchMode, TagMatch, TextMatches, VectorSample
+from .search import (
+    Candidate,
+    IndexedText,
+    MemoryFilter,
+    QueryTerms,
+    SearchMode,
+    TagMatch,
+    TextMatches,
+    VectorSample,
+    in_scope,
+    scope_root,
+    scope_roots,
+)
 from .stats import StoreStats
 
 __all__ = [
     "DEFAULT_NAMESPACE",
     "MAX_METADATA_CHARS",
+    "MAX_NAMES",
     "MAX_TAGS",
     "UNSET",
     "Candidate",
+    "Edge",
+    "EdgeKind",
     "EmbeddedMemory",
     "Feedback",
     "IdempotencyKey",
@@ -42,6 +61,7 @@ __all__ = [
     "Memory",
     "MemoryDraft",
     "MemoryFilter",
+    "MemoryKind",
     "MemoryPage",
     "MemoryPatch",
     "MemoryScan",
@@ -50,6 +70,7 @@ __all__ = [
     "Purged",
     "QueryTerms",
     "SearchMode",
+    "SourceOutcome",
     "StoreOutcome",
     "StoreStats",
     "TagCount",
@@ -62,5 +83,9 @@ __all__ = [
     "VectorSample",
     "content_hash",
     "fold_tag",
+    "identity_hash",
+    "in_scope",
     "json_chars",
+    "scope_root",
+    "scope_roots",
 ]

@@ -311,7 +311,8 @@ class MemoryService:
         self, tags: Sequence[str], tag_match: TagMatch, memory_type: str | None, after: int | None, before: int | None
     ) -> MemoryFilter:
         checks.check_name(memory_type, "memory_type")
-        return MemoryFilter(self._namespace, checks.folded_tags(tags), tag_match, memory_type, after, before)
+        types = (memory_type,) if memory_type else ()
+        return MemoryFilter(self._namespace, checks.folded_tags(tags), tag_match, types, after, before)
 
 
 async def _failure(check: Awaitable[None]) -> MemoryServiceError | None:
