@@ -135,9 +135,9 @@ async def test_a_filtered_search_never_comes_back_short(store: Store):
     for where in (
         MemoryFilter(tags=("rare",)),
         MemoryFilter(tags=("rare", "common"), tag_match="all"),
-        MemoryFilter(memory_type="fix"),
+        MemoryFilter(types=("fix",)),
         MemoryFilter(after=5_000),
-        MemoryFilter(after=5_000, before=9_000, memory_type="fix", tags=("rare", "unknown")),
+        MemoryFilter(after=5_000, before=9_000, types=("fix",), tags=("rare", "unknown")),
     ):
         assert await contents_near(store, EAST, where) == expected
     assert len(await store.retrieve(vector(*EAST), 305, MemoryFilter(tags=("common",)))) == 305
@@ -186,7 +186,7 @@ async def test_equal_sets_of_tags_score_equal_whatever_their_order(store: Store)
 
 async def test_filters_apply_to_tag_search(store: Store):
     await store.store_batch([embedded(memory("a", "t", at=1, memory_type="x")), embedded(memory("b", "t", at=2))])
-    found = await store.search_by_tag({"t": 1.0}, 10, MemoryFilter(memory_type="x"))
+    found = await store.search_by_tag({"t": 1.0}, 10, MemoryFilter(types=("x",)))
     assert [c.content_hash for c in found] == [content_hash("a")]
 
 
@@ -297,7 +297,7 @@ async def test_stats_tell_what_is_there(store: Store):
 )
 async def test_odd_text_is_only_text(store: Store, odd: str):
     await store_one(store, embedded(memory(odd, odd, memory_type=odd, metadata={odd: odd})))
-    where = MemoryFilter(tags=(odd.casefold(),), memory_type=odd)
+    where = MemoryFilter(tags=(odd.casefold(),), types=(odd,))
     assert await contents_near(store, EAST, where) == [odd]
     assert len(await store.search_by_tag({odd.casefold(): 1.0}, 5, where)) == 1
 

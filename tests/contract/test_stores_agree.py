@@ -21,7 +21,7 @@ from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 from .memories import EVERYTHING, memory
 
 EVALUATION = Path(__file__).parents[1] / "eval"
-FILTERS = [EVERYTHING, MemoryFilter(memory_type="decision"), MemoryFilter(after=30, before=100)]
+FILTERS = [EVERYTHING, MemoryFilter(types=("decision",)), MemoryFilter(after=30, before=100)]
 
 Stores = tuple[Store, Store]
 

@@ -82,7 +82,7 @@ async def test_filters_namespaces_and_limits_apply_to_text_search(store: Store):
         [embedded(memory(f"tunnel {i}", at=i, memory_type="fix" if i == 3 else None)) for i in range(8)]
     )
     await store_one(store, embedded(memory("tunnel elsewhere", namespace="other")))
-    assert await contents_with(store, "tunnel", MemoryFilter(memory_type="fix")) == ["tunnel 3"]
+    assert await contents_with(store, "tunnel", MemoryFilter(types=("fix",))) == ["tunnel 3"]
     assert await contents_with(store, "tunnel", MemoryFilter(after=2, before=4)) == ["tunnel 3", "tunnel 2"]
     assert await contents_with(store, "tunnel", MemoryFilter(namespace="other")) == ["tunnel elsewhere"]
     assert await contents_with(store, "tunnel", limit=3) == ["tunnel 7", "tunnel 6", "tunnel 5"]

@@ -92,7 +92,7 @@ def test_neither_key_nor_patch_is_kept_as_text(rest: TestClient, tmp_path: Path)
     rest.patch(url, json={"metadata": {"k": "hunter2"}}, headers={"Idempotency-Key": "private-words"})
     rest.delete(url)
     raw = apsw.Connection(str(tmp_path / "rest.db"))
-    noted = str(raw.execute("SELECT * FROM requests").fetchall())
+    noted = str(raw.execute("SELECT * FROM idempotency_keys").fetchall())
     raw.close()
     assert len(noted) > 128
     assert "private-words" not in noted

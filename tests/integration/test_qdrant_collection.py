@@ -69,10 +69,10 @@ async def test_a_collection_of_another_program_is_left_alone(options: QdrantOpti
 
 
 async def test_a_collection_of_a_newer_version_is_refused(options: QdrantOptions, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(qdrant_collection, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr(qdrant_collection, "SCHEMA_VERSION", 3)
     await (await opened(options)).close()
     monkeypatch.undo()
-    with pytest.raises(SchemaTooNew, match="schema version 2, this program knows 1"):
+    with pytest.raises(SchemaTooNew, match="schema version 3, this program knows 2"):
         await opened(options)
 
 

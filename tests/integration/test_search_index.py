@@ -137,7 +137,7 @@ def _filter(chance: random.Random) -> MemoryFilter:
         namespace=chance.choice((*NAMESPACES, "nobody")),
         tags=tuple(chance.sample(("rathole", "project:x", "größe", "none"), chance.choice((0, 0, 1, 2)))),
         tag_match=chance.choice(("any", "all")),
-        memory_type=chance.choice((*TYPES, None, "unknown")),
+        types=tuple(chance.sample(("note", "decision", "unknown"), chance.choice((0, 1, 1, 2)))),
         after=chance.choice((None, None, 5)),
         before=chance.choice((None, None, 15)),
     )
@@ -154,7 +154,7 @@ async def test_a_filter_is_kept_among_many_that_were_written_in_turns(stores: St
         for (text, kind), vector in zip(numbered, drawn, strict=True)
     ]
     await stores.rows.store_batch(items)
-    where, query = MemoryFilter(memory_type="assistant"), _vector(chance)
+    where, query = MemoryFilter(types=("assistant",)), _vector(chance)
     allowed = {content_hash(text) for text, kind in numbered if kind == "assistant"}
     found = await stores.indexed.retrieve(query, limit, where)
     assert len(found) == limit

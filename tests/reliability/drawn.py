@@ -79,7 +79,7 @@ def _items(draw: st.DrawFn) -> EmbeddedMemory:
         metadata=draw(_metadata),
         session=draw(st.sampled_from([None, "s1", "s2"])),
         sequence=draw(st.sampled_from([None, 0, 1, 2, 3])),
-        source=draw(st.sampled_from([None, "mail", "chat"])),
+        source=draw(st.sampled_from([None, "mail", "mail/inbox", "chat"])),
     )
     return embedded(stored, *draw(st.sampled_from(_WINDOWS)))
 
@@ -97,7 +97,9 @@ FILTERS = st.just(MemoryFilter()) | st.builds(
     namespace=NAMESPACES,
     tags=st.lists(st.sampled_from(_FOLDED), max_size=2, unique=True).map(tuple),
     tag_match=st.sampled_from(["any", "all"]),
-    memory_type=_types,
+    types=st.lists(st.sampled_from(["note", "fix"]), max_size=2, unique=True).map(tuple),
     after=st.none() | _moments,
     before=st.none() | _moments,
+    scope=st.sampled_from([None, None, "mail", "mail/", "ma"]),
+    kinds=st.sampled_from([(), (), ("memory",), ("note",)]),
 )

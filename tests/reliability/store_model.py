@@ -152,9 +152,11 @@ def _passes(memory: Memory, where: MemoryFilter) -> bool:
     return (
         memory.namespace == where.namespace
         and (not asked or has_tags)
-        and where.memory_type in {None, memory.memory_type}
+        and (not where.types or memory.memory_type in where.types)
         and (where.after is None or memory.created_at >= where.after)
         and (where.before is None or memory.created_at < where.before)
+        and (where.scope is None or f"{memory.source}/".startswith(where.scope.rstrip("/") + "/"))
+        and (not where.kinds or memory.kind in where.kinds)
     )
 
 

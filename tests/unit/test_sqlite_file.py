@@ -260,7 +260,7 @@ async def test_a_request_whose_key_cannot_be_kept_is_not_carried_out(tmp_path: P
     await store_one(store, embedded("a"))
     request = IdempotencyKey("key", "delete a", 1)
     raw = connection.connect(tmp_path / "memories.db", read_only=False)
-    raw.execute("CREATE TRIGGER failing BEFORE INSERT ON requests BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
+    raw.execute("CREATE TRIGGER failing BEFORE INSERT ON idempotency_keys BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
     with pytest.raises(apsw.ConstraintError, match="on purpose"):
         await store.delete("default", content_hash("a"), request)
     raw.execute("DROP TRIGGER failing")

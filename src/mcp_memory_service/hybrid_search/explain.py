@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from ..models import Memory, MemoryFilter, fold_tag
+from ..models import Memory, MemoryFilter, fold_tag, in_scope
 from .columns.fused import Fused, FusedCandidate
 
 ALPHA_STEPS = 100
@@ -15,9 +15,11 @@ def failed_filters(memory: Memory, where: MemoryFilter) -> list[str]:
     passes_tags = wanted <= carried if where.tag_match == "all" else not wanted or bool(wanted & carried)
     passed = {
         "tags": passes_tags,
-        "memory_type": where.memory_type in {None, memory.memory_type},
+        "memory_type": not where.types or memory.memory_type in where.types,
         "after": where.after is None or memory.created_at >= where.after,
         "before": where.before is None or memory.created_at < where.before,
+        "scope": where.scope is None or in_scope(memory.source, where.scope),
+        "kind": not where.kinds or memory.kind in where.kinds,
     }
     return [name for name, passes in passed.items() if not passes]
 

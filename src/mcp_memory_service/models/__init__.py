@@ -1,9 +1,11 @@
 """The values that travel inside the service: frozen, compared by value, free of I/O."""
 
+from .graph import Edge, EdgeKind, SourceOutcome
 from .learning import Feedback, TunedWeights, Tuning
 from .memory import (
     DEFAULT_NAMESPACE,
     MAX_METADATA_CHARS,
+    MAX_NAMES,
     MAX_TAGS,
     UNSET,
     EmbeddedMemory,
@@ -11,6 +13,7 @@ from .memory import (
     JsonValue,
     Memory,
     MemoryDraft,
+    MemoryKind,
     MemoryPage,
     MemoryPatch,
     MemoryScan,
@@ -23,6 +26,7 @@ from .memory import (
     Vector,
     content_hash,
     fold_tag,
+    identity_hash,
     json_chars,
 )
 from .search import (
@@ -35,15 +39,21 @@ from .search import (
     TagMatch,
     TextMatches,
     VectorSample,
+    in_scope,
+    scope_root,
+    scope_roots,
 )
 from .stats import StoreStats
 
 __all__ = [
     "DEFAULT_NAMESPACE",
     "MAX_METADATA_CHARS",
+    "MAX_NAMES",
     "MAX_TAGS",
     "UNSET",
     "Candidate",
+    "Edge",
+    "EdgeKind",
     "EmbeddedMemory",
     "Feedback",
     "IdempotencyKey",
@@ -52,6 +62,7 @@ __all__ = [
     "Memory",
     "MemoryDraft",
     "MemoryFilter",
+    "MemoryKind",
     "MemoryPage",
     "MemoryPatch",
     "MemoryScan",
@@ -61,6 +72,7 @@ __all__ = [
     "QueryTerms",
     "SearchMode",
     "SearchRequest",
+    "SourceOutcome",
     "StoreOutcome",
     "StoreStats",
     "TagCount",
@@ -73,5 +85,9 @@ __all__ = [
     "VectorSample",
     "content_hash",
     "fold_tag",
+    "identity_hash",
+    "in_scope",
     "json_chars",
+    "scope_root",
+    "scope_roots",
 ]

@@ -19,7 +19,11 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 DEFAULT_NAMESPACE = "default"
 
+MemoryKind: TypeAlias = Literal["memory", "note", "code", "decision", "error"]
+"""A plain memory is its text, wherever it came from; all others belong to the place they were taken from."""
+
 MAX_TAGS = 100
+MAX_NAMES = 100
 MAX_METADATA_CHARS = 65_536
 
 
@@ -38,8 +42,24 @@ def json_chars(value: JsonValue) -> int:
 
 
 def content_hash(content: str) -> str:
-    """The public id of a memory: SHA-256 of its NFC-normalised, stripped text."""
-    return hashlib.sha256(unicodedata.normalize("NFC", content).strip().encode()).hexdigest()
+    """The public id of a plain memory: SHA-256 of its NFC-normalised, stripped text."""
+    return hashlib.sha256(_normalised(content).encode()).hexdigest()
+
+
+def identity_hash(kind: MemoryKind, source: str | None, anchor: str | None, content: str) -> str:
+    """The public id of a memory of any kind: the same text in two files is two notes, but one plain memory.
+
+    Every door calls it `content_hash`, which it was before there were kinds, and which clients keep.
+    """
+    if kind == "memory":
+        return content_hash(content)
+    # JSON keeps the parts apart whatever is in them, and a part that is missing from an empty one.
+    parts = json.dumps([kind, source, anchor, _normalised(content)], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(parts.encode()).hexdigest()
+
+
+def _normalised(content: str) -> str:
+    return unicodedata.normalize("NFC", content).strip()
 
 
 def fold_tag(tag: str) -> str:
@@ -61,6 +81,9 @@ class MemoryDraft:
     sequence: int | None = None
     updated_at: int | None = None
     """Given only for what was a memory before, and comes from an export."""
+    kind: MemoryKind = "memory"
+    anchor: str | None = None
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +101,12 @@ class Memory:
     source: str | None = None
     session: str | None = None
     sequence: int | None = None
+    kind: MemoryKind = "memory"
+    anchor: str | None = None
+    """The place within the source, such as a heading or a symbol."""
+    names: tuple[str, ...] = ()
+    """What it can be addressed by, such as `note:Zeta register`, `path:docs/a.md` or `symbol:pkg.mod.func`. Several
+    memories may share a name."""
 
 
 @dataclass(frozen=True, slots=True)

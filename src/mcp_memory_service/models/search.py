@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .memory import DEFAULT_NAMESPACE
+from .memory import DEFAULT_NAMESPACE, MemoryKind
 
 TagMatch: TypeAlias = Literal["any", "all"]
 SearchMode: TypeAlias = Literal["hybrid", "semantic", "keyword"]
@@ -46,11 +46,32 @@ class MemoryFilter:
     tags: tuple[str, ...] = ()
     """Folded; empty means any."""
     tag_match: TagMatch = "any"
-    memory_type: str | None = None
+    types: tuple[str, ...] = ()
+    """Any of these memory_types; empty means any, also none."""
     after: int | None = None
     """Created at or after this moment."""
     before: int | None = None
     """Created before this moment."""
+    scope: str | None = None
+    """Only what came from this path or from below it, as `in_scope` says."""
+    kinds: tuple[MemoryKind, ...] = ()
+    """Any of these; empty means any."""
+
+
+def in_scope(source: str | None, scope: str) -> bool:
+    """By whole segments: `docs` has `docs` and `docs/a.md` in it, not `docs2/a.md`. A slash at the end of a scope says
+    nothing, and letters are compared as they are."""
+    return source is not None and scope_root(scope) in scope_roots(source)
+
+
+def scope_root(scope: str) -> str:
+    """A scope as it is compared."""
+    return scope.rstrip("/")
+
+
+def scope_roots(source: str) -> list[str]:
+    """Of all scopes that a source is in, shortest first."""
+    return [source[:place] for place, letter in enumerate(source) if letter == "/"] + [source]
 
 
 class Candidate(NamedTuple):

@@ -1,11 +1,23 @@
-"""What becomes of a stored memory when it is stored again or patched; pure, so that every backend agrees."""
+"""What becomes of a stored memory when it is stored again, patched or replaced; pure, so that every backend agrees."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import InvalidInput
-from ..models import MAX_METADATA_CHARS, MAX_TAGS, UNSET, JsonValue, Memory, MemoryPatch, fold_tag, json_chars
+from ..models import (
+    MAX_METADATA_CHARS,
+    MAX_NAMES,
+    MAX_TAGS,
+    UNSET,
+    Edge,
+    EmbeddedMemory,
+    JsonValue,
+    Memory,
+    MemoryPatch,
+    fold_tag,
+    json_chars,
+)
 
 
 def unite(existing: Memory, incoming: Memory) -> Memory:
@@ -18,9 +30,58 @@ def unite(existing: Memory, incoming: Memory) -> Memory:
         source=existing.source or incoming.source,
         session=existing.session or incoming.session,
         sequence=incoming.sequence if existing.sequence is None else existing.sequence,
+        anchor=existing.anchor or incoming.anchor,
+        names=unite_names((*existing.names, *incoming.names)),
     )
     _check_limits(united)
     return existing if _same(united, existing) else replace(united, updated_at=incoming.updated_at)
+
+
+def first_form(memory: Memory) -> Memory:
+    """A memory that is new as it is stored."""
+    return replace(memory, tags=unite_tags(memory.tags), names=unite_names(memory.names))
+
+
+def replaced(existing: Memory, incoming: Memory) -> Memory:
+    """The existing memory as its source has it now; unchanged if the source says the same."""
+    now = replace(
+        first_form(incoming),
+        content=existing.content,
+        created_at=existing.created_at,
+        updated_at=existing.updated_at,
+    )
+    return existing if _same(now, existing) else replace(now, updated_at=incoming.updated_at)
+
+
+def source_items(
+    namespace: str, source: str, items: Sequence[EmbeddedMemory], edges: Sequence[Edge]
+) -> dict[str, EmbeddedMemory]:
+    """What a source consists of, by id; a text that stands at one place twice is one memory with the names of both."""
+    by_id: dict[str, EmbeddedMemory] = {}
+    for item in items:
+        memory = item.memory
+        if memory.kind == "memory" or (memory.namespace, memory.source) != (namespace, source):
+            raise InvalidInput(
+                f"{memory.content_hash} is a plain memory or not one of the source {source!r}.",
+                reason="memory_of_another_source",
+            )
+        before = by_id.get(memory.content_hash)
+        by_id[memory.content_hash] = replace(before, memory=unite(before.memory, memory)) if before else item
+    if strange := {edge.from_id for edge in edges} - by_id.keys():
+        raise InvalidInput(
+            f"Edges start at {min(strange)}, which is no memory of the source {source!r}.",
+            reason="edge_of_another_source",
+        )
+    return by_id
+
+
+def edges_by_origin(edges: Iterable[Edge]) -> dict[str, list[Edge]]:
+    """The edges of each memory in their order; of two with one key, the later one counts."""
+    by_key = {edge.key: edge for edge in edges}
+    by_origin: dict[str, list[Edge]] = {}
+    for key in sorted(by_key):
+        by_origin.setdefault(by_key[key].from_id, []).append(by_key[key])
+    return by_origin
 
 
 def apply_patch(existing: Memory, patch: MemoryPatch, now: int) -> Memory:
@@ -48,6 +109,12 @@ def _check_limits(memory: Memory) -> None:
             reason="too_many_tags",
             field="tags",
         )
+    if len(memory.names) > MAX_NAMES:
+        raise InvalidInput(
+            f"With the names that are there already it would have {len(memory.names)} names: at most {MAX_NAMES}.",
+            reason="too_many_names",
+            field="names",
+        )
     if json_chars(memory.metadata) > MAX_METADATA_CHARS:
         raise InvalidInput(
             f"With what is there already metadata would be larger than {MAX_METADATA_CHARS} characters.",
@@ -62,6 +129,11 @@ def unite_tags(tags: Iterable[str]) -> tuple[str, ...]:
     for tag in tags:
         by_folded.setdefault(fold_tag(tag), tag)
     return tuple(by_folded.values())
+
+
+def unite_names(names: Iterable[str]) -> tuple[str, ...]:
+    """An ordered set; names are compared as they are written."""
+    return tuple(dict.fromkeys(names))
 
 
 def merge_patch(target: Mapping[str, JsonValue], patch: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

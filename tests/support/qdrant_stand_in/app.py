@@ -73,6 +73,9 @@ class Endpoints:
             asked = models.CreateCollection.model_validate_json(await request.body())
             made = await run_in_threadpool(self._engine.create, name, asked)
             return _answer(True) if made else _error(409, f"Collection `{name}` already exists!")
+        if request.method == "PATCH":
+            changed = models.UpdateCollection.model_validate_json(await request.body())
+            return _answer(await run_in_threadpool(self._engine.describe, name, changed.metadata or {}))
         if request.method == "DELETE":
             return _answer(await run_in_threadpool(self._engine.drop, name))
         found = self._engine.find(name)
@@ -107,7 +110,7 @@ def create_app(
             Route("/", endpoints.info),
             Route("/readyz", endpoints.ready),
             Route("/collections/{name}/exists", endpoints.exists),
-            Route("/collections/{name}", endpoints.collection, methods=["GET", "PUT", "DELETE"]),
+            Route("/collections/{name}", endpoints.collection, methods=["GET", "PUT", "PATCH", "DELETE"]),
             Route("/collections/{name}/{action:path}", endpoints.act, methods=["POST", "PUT"]),
         ],
         middleware=[Middleware(KeyCheck, api_key=api_key)],

@@ -15,7 +15,7 @@ class Collection:
     """One writer at a time, as in a shard of the server."""
 
     def __init__(self, asked: models.CreateCollection, shard: edge.EdgeShard) -> None:
-        self._asked = asked
+        self.asked = asked
         self.shard = shard
         self._writing = Lock()
 
@@ -25,7 +25,7 @@ class Collection:
                 self.shard.update(operation)
 
     def info(self) -> dict[str, Any]:
-        return shapes.info_json(self._asked, self.shard.info())
+        return shapes.info_json(self.asked, self.shard.info())
 
 
 class Engine:
@@ -51,6 +51,16 @@ class Engine:
             shard = edge.EdgeShard.create(str(folder / "shard"), shapes.config_of(asked))
             (folder / "collection.json").write_text(asked.model_dump_json(exclude_none=True))
             self._collections[name] = Collection(asked, shard)
+            return True
+
+    def describe(self, name: str, metadata: dict[str, Any]) -> bool:
+        """Change what a collection says of itself; False if there is none."""
+        with self._changing:
+            found = self._collections.get(name)
+            if found is None:
+                return False
+            found.asked.metadata = {**(found.asked.metadata or {}), **metadata}
+            (self._folder / name / "collection.json").write_text(found.asked.model_dump_json(exclude_none=True))
             return True
 
     def drop(self, name: str) -> bool:
@@ -141,6 +151,8 @@ def batch(collection: Collection, asked: models.UpdateOperations) -> list[dict[s
                 collection.update([shapes.upsert_of(points)])
             case models.DeleteOperation(delete=models.PointIdsList() | models.FilterSelector() as chosen):
                 collection.update([shapes.deletion_of(chosen)])
+            case models.SetPayloadOperation(set_payload=payload):
+                set_payload(collection, payload)
             case _:
                 raise ValueError(f"{type(operation).__name__} is not known here")
     return [_completed() for _ in asked.operations]

@@ -66,6 +66,11 @@ class Collections(CollectionsServicer):
             await context.abort(grpc.StatusCode.ALREADY_EXISTS, "Collection already exists!")
         return wire.CollectionOperationResponse(result=True)
 
+    async def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
+        metadata = GrpcToRest.convert_payload(request.metadata)
+        changed = await run_in_threadpool(self._engine.describe, request.collection_name, metadata)
+        return wire.CollectionOperationResponse(result=changed)
+
 
 class Points(PointsServicer):
     def __init__(self, engine: Engine) -> None:

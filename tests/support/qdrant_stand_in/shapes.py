@@ -30,6 +30,8 @@ def _condition(asked: Any) -> Any:
             return filter_of(asked)
         case models.HasIdCondition():
             return edge.HasIdCondition({str(point_id) for point_id in asked.has_id})
+        case models.IsEmptyCondition():
+            return edge.IsEmptyCondition(asked.is_empty.key)
         case models.FieldCondition(match=None, range=models.Range() as within):
             return edge.FieldCondition(
                 asked.key, range=edge.RangeFloat(gte=within.gte, gt=within.gt, lte=within.lte, lt=within.lt)

@@ -128,7 +128,7 @@ def checked_filter(
     """With tags as the store compares them, each once."""
     check_name(memory_type, "memory_type")
     folded = tuple(dict.fromkeys(fold_tag(tag) for tag in checked_tags(tags)))
-    return MemoryFilter(namespace, folded, tag_match, memory_type, after, before)
+    return MemoryFilter(namespace, folded, tag_match, (memory_type,) if memory_type else (), after, before)
 
 
 def check_page(page: int, page_size: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...embeddings.base import Embedder
 from ...embeddings.chunks import embed_chunks
 from ...errors import InvalidInput
-from ...models import EmbeddedMemory, Memory, MemoryDraft, StoreOutcome, Vector, content_hash
+from ...models import EmbeddedMemory, Memory, MemoryDraft, StoreOutcome, Vector, identity_hash
 from ...storage.ports import Store
 from . import checks
 
@@ -69,15 +69,17 @@ class Storing:
     def _checked_memory(self, draft: MemoryDraft) -> Memory:
         now = self._now()
         checks.check_content(draft.content, self._limits.max_content_chars)
-        for field in ("memory_type", "source", "session"):
+        for field in ("memory_type", "source", "session", "anchor"):
             checks.check_name(getattr(draft, field), field)
+        for name in draft.names:
+            checks.check_name(name, "names")
         checks.check_metadata(draft.metadata)
         checks.check_moment(draft.created_at, "created_at", now)
         checks.check_moment(draft.updated_at, "updated_at", now)
         checks.check_sequence(draft.sequence)
         return Memory(
             content=draft.content,
-            content_hash=content_hash(draft.content),
+            content_hash=identity_hash(draft.kind, draft.source, draft.anchor, draft.content),
             created_at=now if draft.created_at is None else draft.created_at,
             updated_at=now if draft.updated_at is None else draft.updated_at,
             tags=checks.checked_tags(draft.tags),
@@ -87,4 +89,7 @@ class Storing:
             source=draft.source,
             session=draft.session,
             sequence=draft.sequence,
+            kind=draft.kind,
+            anchor=draft.anchor,
+            names=draft.names,
         )

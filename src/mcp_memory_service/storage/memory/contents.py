@@ -8,7 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import IdempotencyKeyReused
-from ...models import Candidate, Feedback, IdempotencyKey, Memory, MemoryFilter, Tuning, Vector, fold_tag
+from ...models import (
+    Candidate,
+    Edge,
+    Feedback,
+    IdempotencyKey,
+    Memory,
+    MemoryFilter,
+    Tuning,
+    Vector,
+    fold_tag,
+    in_scope,
+)
 from ..ports import KEYS_KEPT_MICROSECONDS, TextAnalyzer
 from .text import Words
 
@@ -16,6 +27,7 @@ Direction: TypeAlias = NDArray[np.float64]
 """A vector of length 1: the product of two is their cosine."""
 MemoryKey: TypeAlias = tuple[str, str]
 """Namespace and content_hash."""
+EdgeKey: TypeAlias = tuple[str, str, bool, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +55,9 @@ class StoredMemory:
         return (
             memory.namespace == where.namespace
             and (not asked or (asked <= self.tags if where.tag_match == "all" else not asked.isdisjoint(self.tags)))
-            and where.memory_type in {None, memory.memory_type}
+            and (not where.types or memory.memory_type in where.types)
+            and (not where.kinds or memory.kind in where.kinds)
+            and (where.scope is None or in_scope(memory.source, where.scope))
             and (where.after is None or memory.created_at >= where.after)
             and (where.before is None or memory.created_at < where.before)
         )
@@ -66,6 +80,8 @@ class Contents:
     tags_version: int = 0
     feedback: dict[MemoryKey, dict[str, Feedback]] = field(default_factory=dict[MemoryKey, dict[str, Feedback]])
     """By memory and query."""
+    edges: dict[MemoryKey, dict[EdgeKey, Edge]] = field(default_factory=dict[MemoryKey, dict[EdgeKey, Edge]])
+    """By the memory they start from, and by their keys."""
     tunings: dict[str, list[Tuning]] = field(default_factory=dict[str, list[Tuning]])
     """By namespace; those that were rolled back are gone."""
     last_tuning: int = 0
@@ -88,6 +104,7 @@ class Contents:
         """True if it was there."""
         removed = self.memories.pop(key, None)
         self.feedback.pop(key, None)
+        self.edges.pop(key, None)
         self.tags_version += removed is not None and bool(removed.tags)
         return removed is not None
 

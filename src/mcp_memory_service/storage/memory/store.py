@@ -14,6 +14,8 @@ import numpy as np
 from ...errors import EmbeddingMismatch, InvalidVector, StorageUnavailable
 from ...models import (
     Candidate,
+    Edge,
+    EdgeKind,
     EmbeddedMemory,
     Feedback,
     IdempotencyKey,
@@ -24,6 +26,7 @@ from ...models import (
     MemoryScan,
     Purged,
     QueryTerms,
+    SourceOutcome,
     StoreOutcome,
     StoreStats,
     TagCount,
@@ -33,10 +36,11 @@ from ...models import (
     VectorSample,
     fold_tag,
 )
-from ..merging import apply_patch, unite, unite_tags
+from ..merging import apply_patch, first_form, replaced, source_items, unite
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent
 from ..vectors import checked_vector
+from . import graph
 from .contents import Contents, MemoryKey, StoredMemory, best_first, direction_of
 from .text import bm25_scores, log_odds
 
@@ -191,8 +195,7 @@ class MemoryStore:
                 changed[key] = self._with_memory(existing, unite(existing.memory, item.memory))
             else:
                 contents.last_number += 1
-                memory = replace(item.memory, tags=unite_tags(item.memory.tags))
-                changed[key] = StoredMemory.of(contents.last_number, memory, vectors, self._analyze)
+                changed[key] = StoredMemory.of(contents.last_number, first_form(item.memory), vectors, self._analyze)
             outcomes.append(StoreOutcome(changed[key].memory, created=existing is None))
         contents.dimension = dimension
         contents.put(changed.values())
@@ -227,6 +230,50 @@ class MemoryStore:
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
         gone = [each for each in content_hashes if not self._contents.remove((namespace, each))]
         return Purged(tuple(gone), erased=True)
+
+    # --- the graph
+
+    async def replace_source(
+        self, namespace: str, source: str, items: Sequence[EmbeddedMemory], edges: Sequence[Edge]
+    ) -> SourceOutcome:
+        contents, by_id = self._contents, source_items(namespace, source, items, edges)
+        checked, contents.dimension = self._checked(list(by_id.values()))
+        before = {
+            content_hash: stored
+            for (owner, content_hash), stored in contents.memories.items()
+            if owner == namespace and stored.memory.source == source and stored.memory.kind != "memory"
+        }
+        for gone in before.keys() - by_id.keys():
+            contents.remove((namespace, gone))
+        updated = 0
+        for (content_hash, item), vectors in zip(by_id.items(), checked, strict=True):
+            contents.edges.pop((namespace, content_hash), None)
+            known = before.get(content_hash)
+            if known is None:
+                contents.last_number += 1
+                contents.put([StoredMemory.of(contents.last_number, first_form(item.memory), vectors, self._analyze)])
+            elif (memory := replaced(known.memory, item.memory)) is not known.memory:
+                contents.put([self._with_memory(known, memory)])
+                updated += 1
+        graph.add_edges(contents, namespace, edges)
+        kept = len(before.keys() & by_id.keys())
+        return SourceOutcome(len(by_id) - kept, updated, kept - updated, len(before) - kept)
+
+    async def add_edges(self, namespace: str, edges: Sequence[Edge]) -> list[str]:
+        return graph.add_edges(self._contents, namespace, edges)
+
+    async def edges_from(
+        self, namespace: str, ids: Sequence[str], kinds: Sequence[EdgeKind] = ()
+    ) -> dict[str, list[Edge]]:
+        return graph.edges_from(self._contents, namespace, ids, kinds)
+
+    async def edges_to(
+        self, namespace: str, ids: Sequence[str], kinds: Sequence[EdgeKind] = ()
+    ) -> dict[str, list[Edge]]:
+        return graph.edges_to(self._contents, namespace, ids, kinds)
+
+    async def resolve(self, namespace: str, names: Sequence[str]) -> dict[str, list[str]]:
+        return graph.resolve(self._contents, namespace, names)
 
     # --- learning
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 from ...models import IndexedText
+from .graph import GraphStore
 from .health import StoreHealth
 from .learning import LearningStore
 from .reads import MemoryReads
@@ -18,12 +19,13 @@ TextAnalyzer: TypeAlias = Callable[[str, Sequence[str]], IndexedText]
 """Cuts content and tags into the words of the keyword signal; given to a store when it is opened, the same for all."""
 
 
-class Store(SearchStore, MemoryReads, MemoryWrites, LearningStore, StoreHealth, Protocol):
+class Store(SearchStore, MemoryReads, MemoryWrites, GraphStore, LearningStore, StoreHealth, Protocol):
     """All roles together, as a backend fills them."""
 
 
 __all__ = [
     "KEYS_KEPT_MICROSECONDS",
+    "GraphStore",
     "LearningStore",
     "MemoryReads",
     "MemoryWrites",

@@ -15,9 +15,10 @@ class MemoryWrites(Protocol):
         """Store all of them or, if one is refused, none; outcomes come in the order given. In one transaction where the
         engine has them; where it has none and fails half-way, BatchIncomplete says which ones are stored.
 
-        If the namespace has the same content_hash already, unite tags (old ones first), merge metadata (new values
-        win), take a new memory_type if one is given, fill source, session and sequence if they were empty, and keep
-        content, created_at and vectors. Raises InvalidVector before anything is written if a vector is unfit.
+        If the namespace has the same content_hash already, unite tags and names (old ones first), merge metadata (new
+        values win), take a new memory_type if one is given, fill source, session, sequence and anchor if they were
+        empty, and keep content, created_at, vectors and edges. Raises InvalidVector before anything is written if a
+        vector is unfit.
         """
         ...
 

@@ -1,7 +1,7 @@
 """The collection and its indexes: made on first use, versioned, and refused if it is not what we expect."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import grpc
@@ -13,7 +13,7 @@ from .connection import QdrantConnection
 from .options import CollectionLayout
 from .points import DENSE, TAGS, TERMS
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 METADATA_KEY = "mcp_memory"
 
 # Upserts that only insert, or only update what is as we saw it, are known since 1.17.
@@ -36,6 +36,8 @@ INDEXES: dict[str, models.PayloadSchemaParams] = {
     "namespace": _words(filtered=True, tenant=True),
     "tag_keys": _words(filtered=True),
     "memory_type": _words(filtered=True),
+    "memory_kind": _words(filtered=True),
+    "source_prefixes": _words(filtered=True),
     "created_at": _number(filtered=True),
     # To find points by, to count them and to list their values.
     "kind": _words(filtered=False),
@@ -47,6 +49,10 @@ INDEXES: dict[str, models.PayloadSchemaParams] = {
     "windows": _number(filtered=False),
     "scope": _words(filtered=False),
     "memory_id": _words(filtered=False),
+    "source": _words(filtered=False),
+    "generation": _number(filtered=False),
+    "names": _words(filtered=False),
+    "edge_targets": _words(filtered=False),
     # For phrases, and to count how many memories have a word. The words are ours: nothing is changed about them.
     "terms": models.TextIndexParams(
         type=models.TextIndexType.TEXT,
@@ -116,7 +122,6 @@ async def _described(connection: QdrantConnection) -> models.CollectionInfo | No
 
 async def _create(connection: QdrantConnection, model_id: str, dimension: int) -> None:
     layout = connection.options.layout
-    pinned = {"schema_version": SCHEMA_VERSION, "embedding_model": model_id}  # the dimension is that of its vectors
 
     async def create(client: AsyncQdrantClient) -> None:
         try:
@@ -131,13 +136,25 @@ async def _create(connection: QdrantConnection, model_id: str, dimension: int) -
                 replication_factor=layout.replication_factor,
                 write_consistency_factor=layout.write_consistency_factor,
                 on_disk_payload=True,
-                metadata={METADATA_KEY: pinned},
+                metadata=_metadata(model_id),
             )
         except (UnexpectedResponse, grpc.aio.AioRpcError) as error:
             if not _exists_already(error):  # if another process was first, its collection is as good as ours
                 raise
 
     await connection.call(create)
+
+
+def _metadata(model_id: str) -> dict[str, Any]:
+    """Without the dimension, which is that of its vectors."""
+    return {METADATA_KEY: {"schema_version": SCHEMA_VERSION, "embedding_model": model_id}}
+
+
+async def note_version(connection: QdrantConnection, pinned: Pinned) -> Pinned:
+    """Say that a collection is of our version from now on."""
+    metadata = _metadata(pinned.model_id)
+    await connection.call(lambda client: client.update_collection(connection.collection, metadata=metadata))
+    return replace(pinned, schema_version=SCHEMA_VERSION)
 
 
 def _exists_already(error: UnexpectedResponse | grpc.aio.AioRpcError) -> bool:

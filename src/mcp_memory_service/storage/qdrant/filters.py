@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from qdrant_client import models
 
-from ...models import MemoryFilter
+from ...models import MemoryFilter, scope_root
 from .points import MEMORY
 
 
@@ -36,8 +36,12 @@ def every_memory() -> models.Filter:
 
 def _conditions(where: MemoryFilter) -> list[models.Condition]:
     found: list[models.Condition] = [equals("namespace", where.namespace)]
-    if where.memory_type is not None:
-        found.append(equals("memory_type", where.memory_type))
+    if where.types:
+        found.append(any_of("memory_type", list(where.types)))
+    if where.kinds:
+        found.append(any_of("memory_kind", list(where.kinds)))
+    if where.scope is not None:
+        found.append(equals("source_prefixes", scope_root(where.scope)))
     if where.after is not None or where.before is not None:
         found.append(models.FieldCondition(key="created_at", range=models.Range(gte=where.after, lt=where.before)))
     if where.tags and where.tag_match == "any":

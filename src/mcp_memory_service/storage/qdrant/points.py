@@ -7,12 +7,13 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 from uuid import UUID, uuid5
 
 from qdrant_client import models
 
-from ...models import Candidate, IndexedText, Memory, Vector, fold_tag
+from ...models import Candidate, Edge, IndexedText, Memory, Vector, fold_tag, scope_roots
 from .bm25 import REFERENCE_LENGTH, term_weight
 
 Payload: TypeAlias = Mapping[str, Any]
@@ -21,7 +22,7 @@ DENSE, TERMS, TAGS = "dense", "terms", "tags"
 """The vectors of a point: one for each window of the text, the words with BM25 weights, the tags."""
 
 MEMORY, FEEDBACK, TUNING, TAG_LIST = "memory", "feedback", "tuning", "tag_list"
-REQUEST, PROBE = "request", "probe"
+REQUEST, SOURCE, PROBE = "request", "source", "probe"
 """The kinds of points; all but memories have a payload only, and a `scope` in place of a namespace."""
 
 CANDIDATE_FIELDS = ["content_hash", "created_at", "session", "sequence"]
@@ -32,6 +33,17 @@ BOUNDARY = "|"
 NAME_MARK = "="
 
 _ID_SPACE = UUID("5d5a4f0e-6c3b-5e0a-9d55-4d4d53000001")
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """What a point has beside its memory, and keeps when the memory changes."""
+
+    requests: tuple[str, ...] = ()
+    """The requests with a key that changed it, newest first, see `idempotency.py`."""
+    edges: tuple[Edge, ...] = ()
+    generation: int = 0
+    """Which replacement of its source had it last, see `sources.py`; 0 if none had."""
 
 
 def memory_id(namespace: str, content_hash: str) -> str:
@@ -49,10 +61,9 @@ def memory_point(
     text: IndexedText,
     revisions: Sequence[str],
     birth: str,
-    requests: Sequence[str],
+    attached: Attached,
 ) -> models.PointStruct:
-    """`revisions` name this state of the memory and the ones before it, `birth` the write that made it, `requests` the
-    requests with a key that changed it last."""
+    """`revisions` name this state of the memory and the ones before it, `birth` the write that made it."""
     terms = text_terms(text)
     tag_keys = [fold_tag(tag) for tag in memory.tags]
     sparse = {TERMS: _term_vector(terms), TAGS: sparse_vector(dict.fromkeys(tag_keys, 1.0))}
@@ -61,10 +72,14 @@ def memory_point(
         "source": memory.source,
         "session": memory.session,
         "sequence": memory.sequence,
-        "requests": list(requests) or None,
+        "anchor": memory.anchor,
+        "names": list(memory.names) or None,
+        "source_prefixes": None if memory.source is None else scope_roots(memory.source),
+        **{name: value or None for name, value in attached_payload(attached).items()},
     }
     payload = {
-        "kind": MEMORY,
+        "kind": MEMORY,  # of points; the kind of memory has a name of its own
+        "memory_kind": memory.kind,
         "namespace": memory.namespace,
         "content_hash": memory.content_hash,
         "content": memory.content,
@@ -77,14 +92,44 @@ def memory_point(
         "terms": " ".join(terms),
         "length": length_of(terms),
         "windows": len(vectors),
-        "revision": revisions[0],
-        "revisions": list(revisions),
+        **revision_payload(revisions),
         "birth": birth,
         **{name: value for name, value in optional.items() if value is not None},
     }
     named: dict[str, models.Vector] = {DENSE: [vector.tolist() for vector in vectors]}
     named |= {name: vector for name, vector in sparse.items() if vector.indices}
     return models.PointStruct(id=memory_id(memory.namespace, memory.content_hash), vector=named, payload=payload)
+
+
+def revision_payload(revisions: Sequence[str]) -> dict[str, Any]:
+    """Newest first."""
+    return {"revision": revisions[0], "revisions": list(revisions)}
+
+
+def attached_payload(attached: Attached) -> dict[str, Any]:
+    edges = attached.edges
+    return {
+        "requests": list(attached.requests),
+        "edges": [{"to": e.to, "kind": e.kind, "weight": e.weight, "by_name": e.by_name} for e in edges],
+        "edge_targets": [edge_target(edge.to, by_name=edge.by_name) for edge in edges],
+        "generation": attached.generation,
+    }
+
+
+def attached_from(payload: Payload) -> Attached:
+    return Attached(tuple(payload.get("requests", ())), edges_from(payload), payload.get("generation", 0))
+
+
+def edges_from(payload: Payload) -> tuple[Edge, ...]:
+    found = payload.get("edges", ())
+    return tuple(
+        Edge(payload["content_hash"], e["to"], e["kind"], float(e["weight"]), by_name=e["by_name"]) for e in found
+    )
+
+
+def edge_target(to: str, *, by_name: bool) -> str:
+    """What an edge leads to as edges are looked up by it."""
+    return f"{'name' if by_name else 'id'}:{to}"
 
 
 def memory_from(payload: Payload) -> Memory:
@@ -100,6 +145,9 @@ def memory_from(payload: Payload) -> Memory:
         source=payload.get("source"),
         session=payload.get("session"),
         sequence=payload.get("sequence"),
+        kind=payload.get("memory_kind", "memory"),
+        anchor=payload.get("anchor"),
+        names=tuple(payload.get("names", ())),
     )
 
 

@@ -6,6 +6,8 @@ from typing import TypeVar
 from ...errors import InvalidVector, StoreRefused
 from ...models import (
     Candidate,
+    Edge,
+    EdgeKind,
     EmbeddedMemory,
     Feedback,
     IdempotencyKey,
@@ -16,6 +18,7 @@ from ...models import (
     MemoryScan,
     Purged,
     QueryTerms,
+    SourceOutcome,
     StoreOutcome,
     StoreStats,
     TagCount,
@@ -24,6 +27,7 @@ from ...models import (
     Vector,
     VectorSample,
 )
+from ..merging import source_items
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent
 from ..vectors import checked_vector
@@ -32,12 +36,14 @@ from .connection import QdrantConnection
 from .corpus_stats import CorpusSizes, TextStatistics
 from .inflight import AcceptedWrites
 from .options import QdrantOptions
-from .queries import reads
+from .queries import graph, reads
 from .queries.tag_search import tagged
 from .queries.text_search import inverse_document_frequencies, matching
 from .queries.vector_samples import VectorSamples
+from .upgrade import brought_up_to_date
 from .writes import feedback as learning
 from .writes.idempotency import KeyedWriter
+from .writes.sources import SourceWriter
 from .writes.writer import Writer
 
 T = TypeVar("T")
@@ -54,6 +60,7 @@ class QdrantStorage:
         self._pinned = pinned
         self._writer = Writer(connection, analyze)
         self._keyed_writer = KeyedWriter(connection, self._writer)
+        self._source_writer = SourceWriter(connection, self._writer)
         self._writes = AcceptedWrites()
         self._statistics = TextStatistics(connection)
         self._sizes = CorpusSizes(connection)
@@ -66,7 +73,7 @@ class QdrantStorage:
         """Make or complete the collection, and check that its vectors are of this model."""
         connection = QdrantConnection(options)
         try:
-            pinned = await open_collection(connection, model_id, dimension)
+            pinned = await brought_up_to_date(connection, await open_collection(connection, model_id, dimension))
         except BaseException:
             await connection.close()
             raise
@@ -156,6 +163,34 @@ class QdrantStorage:
 
     async def stats(self, namespace: str) -> StoreStats:
         return await reads.store_stats(self._connection, namespace, self._pinned)
+
+    async def replace_source(
+        self, namespace: str, source: str, items: Sequence[EmbeddedMemory], edges: Sequence[Edge]
+    ) -> SourceOutcome:
+        checked = [EmbeddedMemory(item.memory, self._checked(item.vectors)) for item in items]
+        by_id = source_items(namespace, source, checked, edges)
+        async with self._writes.accepted():
+            try:
+                return await self._source_writer.replace_source(namespace, source, by_id, edges)
+            finally:
+                self._statistics.note_writes(len(items))
+
+    async def add_edges(self, namespace: str, edges: Sequence[Edge]) -> list[str]:
+        async with self._writes.accepted():
+            return await self._source_writer.add_edges(namespace, edges)
+
+    async def edges_from(
+        self, namespace: str, ids: Sequence[str], kinds: Sequence[EdgeKind] = ()
+    ) -> dict[str, list[Edge]]:
+        return await graph.outgoing(self._connection, namespace, ids, kinds)
+
+    async def edges_to(
+        self, namespace: str, ids: Sequence[str], kinds: Sequence[EdgeKind] = ()
+    ) -> dict[str, list[Edge]]:
+        return await graph.incoming(self._connection, namespace, ids, kinds)
+
+    async def resolve(self, namespace: str, names: Sequence[str]) -> dict[str, list[str]]:
+        return await graph.resolve(self._connection, namespace, names)
 
     async def add_feedback(self, namespace: str, feedback: Feedback) -> bool:
         return await learning.add_feedback(self._connection, namespace, feedback)

@@ -1,25 +1,28 @@
 """Between rows and values: the columns of a memory, and filters as SQL conditions."""
 
 import json
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import apsw
 
-from ...models import Memory, MemoryFilter, Metadata
+from ...models import Memory, MemoryFilter, Metadata, scope_root
 
 SqlValue: TypeAlias = "str | int | float | bytes | None"
 
 MEMORY_COLUMNS = """
     m.namespace, m.content_hash, m.created_at, m.updated_at, m.memory_type, m.source, m.session, m.sequence,
-    m.metadata, m.content,
-    (SELECT json_group_array(mt.display ORDER BY mt.position) FROM memory_tags mt WHERE mt.memory_id = m.id)
+    m.metadata, m.content, coalesce(m.kind, 'memory'), m.anchor,
+    (SELECT json_group_array(mt.display ORDER BY mt.position) FROM memory_tags mt WHERE mt.memory_id = m.id),
+    (SELECT json_group_array(mn.name ORDER BY mn.position) FROM memory_names mn WHERE mn.memory_id = m.id)
 """
 
 
 def memory_from_row(row: tuple[Any, ...]) -> Memory:
-    namespace, content_hash, created_at, updated_at, memory_type, source, session, sequence, metadata, content, tags = (
-        row
-    )
+    (
+        namespace, content_hash, created_at, updated_at, memory_type, source, session, sequence,
+        metadata, content, kind, anchor, tags, names,
+    ) = row  # fmt: skip
     return Memory(
         content=content,
         content_hash=content_hash,
@@ -32,6 +35,9 @@ def memory_from_row(row: tuple[Any, ...]) -> Memory:
         source=source,
         session=session,
         sequence=sequence,
+        kind=kind,
+        anchor=anchor,
+        names=tuple(json.loads(names)),
     )
 
 
@@ -44,19 +50,31 @@ def condition(where: MemoryFilter) -> tuple[str, list[SqlValue]]:
     # With tags, the plus keeps SQLite from walking the whole namespace by its index instead of the tagged rows.
     parts = ["+m.namespace = ?" if where.tags else "m.namespace = ?"]
     values: list[SqlValue] = [where.namespace]
-    if where.memory_type is not None:
-        parts.append("m.memory_type = ?")
-        values.append(where.memory_type)
+    if where.types:
+        parts.append(f"m.memory_type IN ({_places(where.types)})")
+        values += where.types
+    if where.kinds:
+        parts.append(f"coalesce(m.kind, 'memory') IN ({_places(where.kinds)})")
+        values += where.kinds
     if where.after is not None:
         parts.append("m.created_at >= ?")
         values.append(where.after)
     if where.before is not None:
         parts.append("m.created_at < ?")
         values.append(where.before)
+    if where.scope is not None:
+        root = scope_root(where.scope)
+        # All texts that begin with the root and a slash lie between the two: "0" is the character after "/".
+        parts.append("(m.source = ? OR (m.source >= ? AND m.source < ?))")
+        values += [root, f"{root}/", f"{root}0"]
     if where.tags:
         parts.append(_TAGGED)
         values += [where.namespace, json.dumps(where.tags), len(where.tags) if where.tag_match == "all" else 1]
     return " AND ".join(parts), values
+
+
+def _places(values: Sequence[str]) -> str:
+    return ", ".join("?" * len(values))
 
 
 _TAGGED = """m.id IN (

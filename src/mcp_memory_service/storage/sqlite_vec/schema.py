@@ -186,6 +186,38 @@ CREATE TRIGGER changes_bounded AFTER INSERT ON changes WHEN new.sequence % 1000 
 END;
 """
 
+# A column that is added stands behind the text. A plain memory has no kind: SQLite reads that, as all that is NULL,
+# from the head of a row, and not from the pages of a long text before it. Other kinds are cut to fit into a page.
+_VERSION_6 = """
+ALTER TABLE memories ADD COLUMN kind TEXT;
+ALTER TABLE memories ADD COLUMN anchor TEXT;
+-- To replace a source; plain memories do not belong to theirs.
+CREATE INDEX memories_by_source ON memories (namespace, source) WHERE kind IS NOT NULL;
+
+CREATE TABLE memory_names (
+    memory_id INTEGER NOT NULL REFERENCES memories (id),
+    position INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (memory_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memory_names_by_name ON memory_names (name, memory_id);
+
+-- An edge belongs to the memory it starts from. What it leads to is a name or a content_hash, and need not be there.
+CREATE TABLE edges (
+    memory_id INTEGER NOT NULL REFERENCES memories (id),
+    kind TEXT NOT NULL,
+    by_name INTEGER NOT NULL CHECK (by_name IN (0, 1)),
+    target TEXT NOT NULL,
+    weight REAL NOT NULL,
+    PRIMARY KEY (memory_id, kind, by_name, target)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX edges_by_target ON edges (target, by_name, memory_id);
+
+ALTER TABLE requests RENAME TO idempotency_keys;
+DROP INDEX requests_by_time;
+CREATE INDEX idempotency_keys_by_time ON idempotency_keys (received_at);
+"""
+
 
 def _fill_words(connection: apsw.Connection, analyze: TextAnalyzer) -> None:
     tags = "(SELECT json_group_array(display ORDER BY position) FROM memory_tags WHERE memory_id = id)"
@@ -214,12 +246,9 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(_VERSION_3),
     Migration(_VERSION_4),
     Migration(_VERSION_5),
+    Migration(_VERSION_6),
 )
 """Number n brings a file of version n to n + 1; a released one is never changed."""
-
-
-TRUTH = frozenset({"memories", "memory_tags", "store_info"})
-"""The tables that cannot be made again from others."""
 
 
 class SchemaPart(NamedTuple):

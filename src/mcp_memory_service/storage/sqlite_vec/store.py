@@ -21,6 +21,8 @@ from ...errors import (
 )
 from ...models import (
     Candidate,
+    Edge,
+    EdgeKind,
     EmbeddedMemory,
     Feedback,
     IdempotencyKey,
@@ -31,6 +33,7 @@ from ...models import (
     MemoryScan,
     Purged,
     QueryTerms,
+    SourceOutcome,
     StoreOutcome,
     StoreStats,
     TagCount,
@@ -39,6 +42,7 @@ from ...models import (
     Vector,
     VectorSample,
 )
+from ..merging import source_items
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent, Inline, run_without_loop
 from ..vectors import checked_vector
@@ -46,9 +50,8 @@ from .file.connection import connect, create_store_file, make_store_private, req
 from .file.connections import ConnectionPool, writer_queue
 from .file.filesystems import require_local
 from .index import IndexOptions, LiveIndex, SearchIndex, index_file
-from .queries import feedback as tunings
-from .queries import idempotency as requests
-from .queries import reads, writes
+from .queries import feedback as learning
+from .queries import graph, idempotency, reads, writes
 from .queries.snapshot import SnapshotReads
 from .schema import MIGRATIONS, is_current, pin_embedding, pinned_embedding, prepare, require_ours, schema_version
 from .upkeep import erasure
@@ -161,7 +164,7 @@ class SqliteVecStorage:
         def change(connection: apsw.Connection) -> Memory | None:
             if key is None:
                 return writes.patch_memory(connection, namespace, content_hash, patch, now, self._analyze)
-            return requests.patch_once(connection, namespace, content_hash, patch, now, self._analyze, key)
+            return idempotency.patch_once(connection, namespace, content_hash, patch, now, self._analyze, key)
 
         return await self._write(change)
 
@@ -169,14 +172,14 @@ class SqliteVecStorage:
         def remove(connection: apsw.Connection) -> bool:
             if key is None:
                 return writes.delete_memory(connection, namespace, content_hash)
-            return requests.delete_once(connection, namespace, content_hash, key)
+            return idempotency.delete_once(connection, namespace, content_hash, key)
 
         return await self._write(remove)
 
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
         def delete_all(connection: apsw.Connection) -> tuple[str, ...]:
             erasure.note_due(connection)
-            return tuple(each for each in content_hashes if not writes.delete_memory(connection, namespace, each))
+            return tuple(each for each in content_hashes if not writes.purge_memory(connection, namespace, each))
 
         not_found = await self._write(delete_all)
         try:
@@ -192,20 +195,51 @@ class SqliteVecStorage:
     async def stats(self, namespace: str) -> StoreStats:
         return await self._threads.read(lambda connection: reads.store_stats(connection, namespace))
 
+    async def replace_source(
+        self, namespace: str, source: str, items: Sequence[EmbeddedMemory], edges: Sequence[Edge]
+    ) -> SourceOutcome:
+        by_id = source_items(namespace, source, items, edges)
+
+        def replace_all(connection: apsw.Connection) -> SourceOutcome:
+            checked = self._check_vectors(connection, list(by_id.values()))
+            fit = {
+                content_hash: EmbeddedMemory(item.memory, tuple(vectors))
+                for (content_hash, item), vectors in zip(by_id.items(), checked, strict=True)
+            }
+            return graph.replace_source(connection, namespace, source, fit, edges, self._analyze)
+
+        return await self._write(replace_all)
+
+    async def add_edges(self, namespace: str, edges: Sequence[Edge]) -> list[str]:
+        return await self._write(lambda connection: graph.add_edges(connection, namespace, edges))
+
+    async def edges_from(
+        self, namespace: str, ids: Sequence[str], kinds: Sequence[EdgeKind] = ()
+    ) -> dict[str, list[Edge]]:
+        return await self._threads.read(lambda connection: graph.edges_from(connection, namespace, ids, kinds))
+
+    async def edges_to(
+        self, namespace: str, ids: Sequence[str], kinds: Sequence[EdgeKind] = ()
+    ) -> dict[str, list[Edge]]:
+        return await self._threads.read(lambda connection: graph.edges_to(connection, namespace, ids, kinds))
+
+    async def resolve(self, namespace: str, names: Sequence[str]) -> dict[str, list[str]]:
+        return await self._threads.read(lambda connection: graph.resolve(connection, namespace, names))
+
     async def add_feedback(self, namespace: str, feedback: Feedback) -> bool:
-        return await self._write(lambda connection: tunings.add_feedback(connection, namespace, feedback))
+        return await self._write(lambda connection: learning.add_feedback(connection, namespace, feedback))
 
     async def list_feedback(self, namespace: str) -> list[Feedback]:
-        return await self._threads.read(lambda connection: tunings.all_feedback(connection, namespace))
+        return await self._threads.read(lambda connection: learning.all_feedback(connection, namespace))
 
     async def save_tuning(self, namespace: str, tuning: Tuning) -> Tuning:
-        return await self._write(lambda connection: tunings.save_tuning(connection, namespace, tuning))
+        return await self._write(lambda connection: learning.save_tuning(connection, namespace, tuning))
 
     async def current_tuning(self, namespace: str) -> Tuning | None:
-        return await self._threads.read(lambda connection: tunings.current_tuning(connection, namespace))
+        return await self._threads.read(lambda connection: learning.current_tuning(connection, namespace))
 
     async def roll_back_tuning(self, namespace: str) -> Tuning | None:
-        return await self._write(lambda connection: tunings.roll_back_tuning(connection, namespace))
+        return await self._write(lambda connection: learning.roll_back_tuning(connection, namespace))
 
     async def namespaces(self) -> list[str]:
         return await self._threads.read(reads.namespaces)

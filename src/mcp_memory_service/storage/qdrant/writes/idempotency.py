@@ -9,7 +9,7 @@ An update writes the token of its claim into the memory itself, with the change:
 applied. A memory of another birth was stored anew since the claim: the change was for the one before, and is not made.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from qdrant_client import models
@@ -22,7 +22,7 @@ from ..connection import QdrantConnection
 from ..filters import any_of, equals
 from ..points import REQUEST, other_id, payload_of
 from ..queries.reads import retrieved
-from .writer import Change, Stored, Writer, rounds
+from .writer import Change, Stored, Writer, deletion, rounds
 
 # So many tokens a memory carries at most. Those of the older half are then noted in their claims, all at once.
 MAX_TOKENS = 100
@@ -40,7 +40,7 @@ class Claim:
     """Noted when the memory ceases to carry the token."""
 
     def is_settled_in(self, seen: Stored) -> bool:
-        return self.applied or self.birth != seen.birth or self.token in seen.requests
+        return self.applied or self.birth != seen.birth or self.token in seen.attached.requests
 
 
 class KeyedWriter:
@@ -64,8 +64,9 @@ class KeyedWriter:
                 return seen.memory
             patched = apply_patch(seen.memory, patch, now)
             # Written even if nothing changes: by the next time it might.
-            tokens = (claim.token, *await self._tokens_to_keep(seen.requests))
-            if not await self._writer.write([Change(seen, patched, seen.vectors, tokens)], birth=seen.birth):
+            tokens = (claim.token, *await self._tokens_to_keep(seen.attached.requests))
+            change = Change(seen, patched, seen.vectors, replace(seen.attached, requests=tokens))
+            if not await self._writer.write([change], birth=seen.birth):
                 return patched
         raise AssertionError("the rounds end with an error")
 
@@ -100,7 +101,7 @@ class KeyedWriter:
         only_new = models.PointsList(points=[point], update_mode=models.UpdateMode.INSERT_ONLY)
         await self._writer.send(
             [
-                models.DeleteOperation(delete=models.FilterSelector(filter=forgotten)),
+                deletion(forgotten),
                 models.UpsertOperation(upsert=only_new),
             ]
         )

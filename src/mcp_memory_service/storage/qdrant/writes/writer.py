@@ -8,7 +8,7 @@ another one added, and a request whose answer was lost can be sent again.
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 from uuid import uuid4
 
@@ -17,11 +17,24 @@ from qdrant_client import models
 from ....backoff import backoff
 from ....errors import BackendUnavailable, BatchIncomplete, InvalidInput, StorageFull, StorageUnavailable
 from ....models import EmbeddedMemory, Memory, MemoryPatch, StoreOutcome, Vector
-from ...merging import apply_patch, unite, unite_tags
+from ...merging import apply_patch, first_form, unite
 from ...ports import TextAnalyzer
 from ..connection import QdrantConnection
 from ..filters import equals
-from ..points import FEEDBACK, PROBE, TAG_LIST, memory_from, memory_id, memory_point, other_id, payload_of
+from ..points import (
+    FEEDBACK,
+    PROBE,
+    TAG_LIST,
+    Attached,
+    attached_from,
+    attached_payload,
+    memory_from,
+    memory_id,
+    memory_point,
+    other_id,
+    payload_of,
+    revision_payload,
+)
 from ..queries.reads import retrieved, vectors_of
 
 # One request holds at most so many memories and about so many bytes; Qdrant refuses more than 32 MB.
@@ -44,21 +57,20 @@ Planned: TypeAlias = dict[str, dict[int, StoreOutcome]]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A memory as it was read, with its vectors and with the names of its last states (newest first), of the write
-    that made it, and of the requests with a key that changed it (newest first, see `requests.py`)."""
+    """A memory as it was read, with the names of its last states (newest first) and of the write that made it."""
 
     memory: Memory
     vectors: tuple[Vector, ...]
+    """None if they were not asked for: then the memory itself cannot be changed."""
     revisions: tuple[str, ...]
     birth: str
-    requests: tuple[str, ...]
+    attached: Attached
 
     @classmethod
     def of(cls, record: models.Record) -> "Stored":
         payload = payload_of(record)
-        requests = tuple(payload.get("requests", ()))
-        revisions = tuple(payload["revisions"])
-        return cls(memory_from(payload), vectors_of(record), revisions, payload["birth"], requests)
+        vectors = vectors_of(record) if record.vector else ()
+        return cls(memory_from(payload), vectors, tuple(payload["revisions"]), payload["birth"], attached_from(payload))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +80,16 @@ class Change:
     seen: Stored | None
     memory: Memory
     vectors: Sequence[Vector]
-    requests: tuple[str, ...] = ()
+    attached: Attached
 
     @property
     def point_id(self) -> str:
         return memory_id(self.memory.namespace, self.memory.content_hash)
+
+    @property
+    def keeps_memory(self) -> bool:
+        """Whether only what is attached to it changes; merging returns the old memory itself when nothing does."""
+        return self.seen is not None and self.memory is self.seen.memory
 
     @property
     def changes_tags(self) -> bool:
@@ -95,9 +112,9 @@ class Writer:
         try:
             async for _ in rounds():
                 open_items = {number: item for number, item in enumerate(items) if number not in outcomes}
-                planned, changes = _plan(open_items, await self._existing(list(open_items.values())), birth)
+                planned, changes = _plan(open_items, await self.existing(list(open_items.values())), birth)
                 _settle(outcomes, planned, planned.keys() - {change.point_id for change in changes})
-                for chunk in _chunks(changes):
+                for chunk in chunks(changes):
                     not_taken = await self.write(chunk, birth)
                     # What is settled stays known, whatever happens to the next chunk.
                     _settle(outcomes, planned, {change.point_id for change in chunk} - not_taken)
@@ -117,7 +134,7 @@ class Writer:
             patched = apply_patch(seen.memory, patch, now)
             if patched is seen.memory:
                 return patched
-            if not await self.write([Change(seen, patched, seen.vectors, seen.requests)], birth=seen.birth):
+            if not await self.write([Change(seen, patched, seen.vectors, seen.attached)], birth=seen.birth):
                 return patched
         raise AssertionError("the rounds end with an error")
 
@@ -134,13 +151,8 @@ class Writer:
         point_id = memory_id(namespace, content_hash)
         this_one: list[models.Condition] = [models.HasIdCondition(has_id=[point_id]), equals("birth", birth)]
         about_it: list[models.Condition] = [equals("kind", FEEDBACK), equals("memory_id", point_id)]
-        operations: list[models.UpdateOperation] = [
-            models.DeleteOperation(delete=models.FilterSelector(filter=models.Filter(must=this_one))),
-            models.DeleteOperation(delete=models.FilterSelector(filter=models.Filter(must=about_it))),
-        ]
-        if tagged:
-            operations.append(_new_tag_list(namespace))
-        await self.send(operations)
+        operations = [deletion(models.Filter(must=this_one)), deletion(models.Filter(must=about_it))]
+        await self.send([*operations, *([new_tag_list(namespace)] if tagged else [])])
 
     async def look_at(self, namespace: str, content_hash: str) -> Stored | None:
         """A memory as it is now."""
@@ -152,7 +164,8 @@ class Writer:
         point = models.PointStruct(id=other_id(PROBE), vector={}, payload={"kind": PROBE, "scope": ""})
         await self.send([models.UpsertOperation(upsert=models.PointsList(points=[point]))])
 
-    async def _existing(self, items: Sequence[EmbeddedMemory]) -> dict[str, Stored]:
+    async def existing(self, items: Sequence[EmbeddedMemory]) -> dict[str, Stored]:
+        """Those of these memories that are there, by point."""
         by_namespace: dict[str, list[str]] = {}
         for item in items:
             by_namespace.setdefault(item.memory.namespace, []).append(item.memory.content_hash)
@@ -168,16 +181,18 @@ class Writer:
         """Write what still is as it was seen; returns the ids of those that were not."""
         revision = uuid4().hex
         new = [change for change in changes if change.seen is None]
-        known = [change for change in changes if change.seen is not None]
+        known = [change for change in changes if change.seen is not None and not change.keeps_memory]
         operations: list[models.UpdateOperation] = []
         if new:
             operations.append(_upsert(await self._points(new, revision, birth), models.UpdateMode.INSERT_ONLY))
         if known:
             points = await self._points(known, revision, birth)
             operations.append(_upsert(points, models.UpdateMode.UPDATE_ONLY, _as_seen(known)))
+        # Without its vectors: the server need not put it into its indexes again.
+        operations += [_attachment(change, revision) for change in changes if change.keeps_memory]
         # After the memories, so that who sees the new version sees the new tags.
         namespaces = {change.memory.namespace for change in changes if change.changes_tags}
-        operations += [_new_tag_list(namespace) for namespace in sorted(namespaces)]
+        operations += [new_tag_list(namespace) for namespace in sorted(namespaces)]
         await self.send(operations)
         return await self._not_taken(changes, revision)
 
@@ -200,9 +215,10 @@ class Writer:
 
     def _point(self, change: Change, revision: str, birth: str) -> models.PointStruct:
         memory, seen = change.memory, change.seen
+        assert change.vectors, "a memory that is written has vectors"
         text = self._analyze(memory.content, memory.tags)
-        revisions = [revision, *(seen.revisions if seen else ())][:KEPT_REVISIONS]
-        return memory_point(memory, change.vectors, text, revisions, seen.birth if seen else birth, change.requests)
+        revisions = _revisions(revision, seen)
+        return memory_point(memory, change.vectors, text, revisions, seen.birth if seen else birth, change.attached)
 
     async def send(self, operations: Sequence[models.UpdateOperation]) -> None:
         results = await self._connection.call(
@@ -235,16 +251,13 @@ def _plan(
         seen = existing.get(point_id)
         before = changes.get(point_id) or seen
         current = before.memory if before else None
-        if current is None:
-            memory = replace(item.memory, tags=unite_tags(item.memory.tags))
-        else:
-            memory = unite(current, item.memory)
+        memory = first_form(item.memory) if current is None else unite(current, item.memory)
         # Ours was inserted in an earlier round, and more was added since than is kept of its revisions.
         created = current is None or (point_id not in planned and seen is not None and seen.birth == birth)
         planned.setdefault(point_id, {})[number] = StoreOutcome(memory, created)
         if memory is not current:
             vectors = before.vectors if before else item.vectors
-            changes[point_id] = Change(seen, memory, vectors, seen.requests if seen else ())
+            changes[point_id] = Change(seen, memory, vectors, seen.attached if seen else Attached())
     return planned, list(changes.values())
 
 
@@ -255,7 +268,7 @@ def _settle(
         outcomes.update(planned[point_id])
 
 
-def _chunks(changes: Sequence[Change]) -> Iterator[list[Change]]:
+def chunks(changes: Sequence[Change]) -> Iterator[list[Change]]:
     chunk: list[Change] = []
     size = 0
     for change in changes:
@@ -266,6 +279,19 @@ def _chunks(changes: Sequence[Change]) -> Iterator[list[Change]]:
         size += change.rough_bytes
     if chunk:
         yield chunk
+
+
+def _revisions(revision: str, seen: Stored | None) -> list[str]:
+    return [revision, *(seen.revisions if seen else ())][:KEPT_REVISIONS]
+
+
+def _attachment(change: Change, revision: str) -> models.UpdateOperation:
+    payload = attached_payload(change.attached) | revision_payload(_revisions(revision, change.seen))
+    return models.SetPayloadOperation(set_payload=models.SetPayload(payload=payload, filter=_as_seen([change])))
+
+
+def deletion(where: models.Filter) -> models.UpdateOperation:
+    return models.DeleteOperation(delete=models.FilterSelector(filter=where))
 
 
 def _as_seen(changes: Sequence[Change]) -> models.Filter:
@@ -287,7 +313,7 @@ def _upsert(
     return models.UpsertOperation(upsert=models.PointsList(points=points, update_mode=mode, update_filter=condition))
 
 
-def _new_tag_list(namespace: str) -> models.UpsertOperation:
+def new_tag_list(namespace: str) -> models.UpsertOperation:
     """Tells every process that the tags of a namespace may have changed: a number that is never used twice."""
     payload = {"kind": TAG_LIST, "scope": namespace, "version": secrets.randbits(53)}
     point = models.PointStruct(id=other_id(TAG_LIST, namespace), vector={}, payload=payload)

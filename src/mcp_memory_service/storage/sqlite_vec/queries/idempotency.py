@@ -38,9 +38,9 @@ def delete_once(connection: apsw.Connection, namespace: str, content_hash: str, 
 def _first_outcome(connection: apsw.Connection, namespace: str, key: IdempotencyKey) -> bool | None:
     """Whether the first request with this key found its memory; None if this is the first."""
     forgotten = key.received_at - KEYS_KEPT_MICROSECONDS
-    connection.execute("DELETE FROM requests WHERE received_at <= ?", (forgotten,))
+    connection.execute("DELETE FROM idempotency_keys WHERE received_at <= ?", (forgotten,))
     row = connection.execute(
-        "SELECT fingerprint, found_memory FROM requests WHERE namespace = ? AND key = ?", (namespace, key.key)
+        "SELECT fingerprint, found_memory FROM idempotency_keys WHERE namespace = ? AND key = ?", (namespace, key.key)
     ).fetchone()
     if row is None:
         return None
@@ -52,6 +52,6 @@ def _first_outcome(connection: apsw.Connection, namespace: str, key: Idempotency
 
 def _note(connection: apsw.Connection, namespace: str, key: IdempotencyKey, *, found_memory: bool) -> None:
     connection.execute(
-        "INSERT INTO requests (namespace, key, fingerprint, received_at, found_memory) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO idempotency_keys (namespace, key, fingerprint, received_at, found_memory) VALUES (?, ?, ?, ?, ?)",
         (namespace, key.key, key.fingerprint, key.received_at, int(found_memory)),
     )

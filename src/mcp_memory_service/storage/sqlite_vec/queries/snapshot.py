@@ -25,23 +25,30 @@ class SnapshotReads:
         self._reader = reader
         self._dimension_of = dimension_of
 
+    def _reader_for(self, where: MemoryFilter) -> IndexReader | None:
+        """The index knows neither sources nor kinds."""
+        return None if where.scope is not None or where.kinds else self._reader
+
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        if self._reader is None:
+        reader = self._reader_for(where)
+        if reader is None:
             query = checked_vector(query_vector, self._dimension_of(self._connection))
             return reads.nearest(self._connection, query, limit, where)
-        query = checked_vector(query_vector, self._reader.dimension)
-        return indexed_reads.nearest(self._connection, self._reader, query, limit, where)
+        query = checked_vector(query_vector, reader.dimension)
+        return indexed_reads.nearest(self._connection, reader, query, limit, where)
 
     async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        if self._reader is None:
+        reader = self._reader_for(where)
+        if reader is None:
             return reads.tagged(self._connection, weights, limit, where)
-        return searching.tagged(self._reader, weights, limit, where)
+        return searching.tagged(reader, weights, limit, where)
 
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
-        if self._reader is None:
+        reader = self._reader_for(where)
+        if reader is None:
             found = reads.matching(self._connection, terms, limit, where)
         else:
-            found = indexed_reads.matching(self._connection, self._reader, terms, limit, where)
+            found = indexed_reads.matching(self._connection, reader, terms, limit, where)
         return TextMatches(found, reads.words_of_best(self._connection, found, terms, where.namespace))
 
     async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:

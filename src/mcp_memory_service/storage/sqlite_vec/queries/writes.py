@@ -1,15 +1,15 @@
 """The changes; each takes a connection and runs inside one write transaction."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import apsw
 
 from ....models import Memory, MemoryPatch, StoreOutcome, Vector, fold_tag
-from ...merging import apply_patch, unite, unite_tags
+from ...merging import apply_patch, first_form, unite
 from ...ports import TextAnalyzer
 from ..rows import find_memory, metadata_to_json
 from ..schema import insert_words
+from ..tables import OWNED
 
 
 def store_memory(
@@ -17,10 +17,10 @@ def store_memory(
 ) -> StoreOutcome:
     found = find_memory(connection, memory.namespace, memory.content_hash)
     if found is None:
-        return _insert(connection, memory, vectors, analyze)
+        return StoreOutcome(insert_memory(connection, memory, vectors, analyze), created=True)
     memory_id, existing = found
     united = unite(existing, memory)
-    _save_changes(connection, memory_id, existing, united, analyze)
+    save_changes(connection, memory_id, existing, united, analyze)
     return StoreOutcome(memory=united, created=False)
 
 
@@ -37,7 +37,7 @@ def patch_memory(
         return None
     memory_id, existing = found
     patched = apply_patch(existing, patch, now)
-    _save_changes(connection, memory_id, existing, patched, analyze)
+    save_changes(connection, memory_id, existing, patched, analyze)
     return patched
 
 
@@ -48,13 +48,22 @@ def delete_memory(connection: apsw.Connection, namespace: str, content_hash: str
     ).fetchone()
     if row is None:
         return False
-    (memory_id,) = row
-    connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
-    connection.execute("DELETE FROM vectors WHERE memory_id = ?", (memory_id,))
-    connection.execute("DELETE FROM memory_words WHERE memory_id = ?", (memory_id,))
-    connection.execute("DELETE FROM feedback WHERE memory_id = ?", (memory_id,))
-    connection.execute("DELETE FROM memories WHERE id = ?", (memory_id,))
+    for table, owner in OWNED:
+        connection.execute(f"DELETE FROM {table} WHERE {owner} = ?", row)  # noqa: S608
+    connection.execute("DELETE FROM memories WHERE id = ?", row)
     return True
+
+
+def purge_memory(connection: apsw.Connection, namespace: str, content_hash: str) -> bool:
+    """With the edges that lead to it by its id, which is a digest of its text."""
+    connection.execute(
+        """
+        DELETE FROM edges WHERE target = ? AND NOT by_name
+            AND memory_id IN (SELECT id FROM memories WHERE namespace = ?)
+        """,
+        (content_hash, namespace),
+    )
+    return delete_memory(connection, namespace, content_hash)
 
 
 def touch(connection: apsw.Connection) -> None:
@@ -62,44 +71,48 @@ def touch(connection: apsw.Connection) -> None:
     connection.execute("UPDATE store_info SET value = value WHERE key = 'tags_version'")
 
 
-def _insert(
+def insert_memory(
     connection: apsw.Connection, memory: Memory, vectors: Sequence[Vector], analyze: TextAnalyzer
-) -> StoreOutcome:
+) -> Memory:
+    """Returns it as it is stored."""
+    new = first_form(memory)
     memory_id = connection.execute(
         """
         INSERT INTO memories (namespace, content_hash, created_at, updated_at, memory_type, source, session, sequence,
-            metadata, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
+            metadata, content, kind, anchor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 'memory'), ?) RETURNING id
         """,
         (
-            memory.namespace,
-            memory.content_hash,
-            memory.created_at,
-            memory.updated_at,
-            memory.memory_type,
-            memory.source,
-            memory.session,
-            memory.sequence,
-            metadata_to_json(memory.metadata),
-            memory.content,
+            new.namespace,
+            new.content_hash,
+            new.created_at,
+            new.updated_at,
+            new.memory_type,
+            new.source,
+            new.session,
+            new.sequence,
+            metadata_to_json(new.metadata),
+            new.content,
+            new.kind,
+            new.anchor,
         ),
     ).get
     connection.executemany(
         "INSERT INTO vectors (memory_id, embedding) VALUES (?, ?)",
         [(memory_id, vector.tobytes()) for vector in vectors],
     )
-    tags = unite_tags(memory.tags)
-    insert_words(connection, memory_id, analyze(memory.content, tags))
-    _add_tags(connection, memory_id, memory.namespace, tags)
-    return StoreOutcome(memory=replace(memory, tags=tags), created=True)
+    insert_words(connection, memory_id, analyze(new.content, new.tags))
+    _add_tags(connection, memory_id, new.namespace, new.tags)
+    _add_names(connection, memory_id, new.names)
+    return new
 
 
-def _save_changes(connection: apsw.Connection, memory_id: int, old: Memory, new: Memory, analyze: TextAnalyzer) -> None:
+def save_changes(connection: apsw.Connection, memory_id: int, old: Memory, new: Memory, analyze: TextAnalyzer) -> None:
     if new is old:  # merging returns the old one itself when nothing changes
         return
     connection.execute(
         """
-        UPDATE memories SET updated_at = ?, memory_type = ?, source = ?, session = ?, sequence = ?, metadata = ?
-        WHERE id = ?
+        UPDATE memories SET updated_at = ?, memory_type = ?, source = ?, session = ?, sequence = ?, metadata = ?,
+            anchor = ? WHERE id = ?
         """,
         (
             new.updated_at,
@@ -108,6 +121,7 @@ def _save_changes(connection: apsw.Connection, memory_id: int, old: Memory, new:
             new.session,
             new.sequence,
             metadata_to_json(new.metadata),
+            new.anchor,
             memory_id,
         ),
     )
@@ -116,6 +130,16 @@ def _save_changes(connection: apsw.Connection, memory_id: int, old: Memory, new:
         _add_tags(connection, memory_id, new.namespace, new.tags)
         connection.execute("DELETE FROM memory_words WHERE memory_id = ?", (memory_id,))
         insert_words(connection, memory_id, analyze(new.content, new.tags))
+    if new.names != old.names:
+        connection.execute("DELETE FROM memory_names WHERE memory_id = ?", (memory_id,))
+        _add_names(connection, memory_id, new.names)
+
+
+def _add_names(connection: apsw.Connection, memory_id: int, names: Sequence[str]) -> None:
+    connection.executemany(
+        "INSERT INTO memory_names (memory_id, position, name) VALUES (?, ?, ?)",
+        [(memory_id, position, name) for position, name in enumerate(names)],
+    )
 
 
 def _add_tags(connection: apsw.Connection, memory_id: int, namespace: str, tags: Sequence[str]) -> None:

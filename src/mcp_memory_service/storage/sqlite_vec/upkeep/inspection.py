@@ -1,7 +1,6 @@
 """Whether a store file is sound.
 
-The rows of `memories` are the truth; what is derived from them (words, text index, tag counts, vectors, indexes of the
-database) can be rebuilt, see repair.py.
+Which tables are the truth and which can be made again is in tables.py, how they are is in repair.py.
 """
 
 import re
@@ -14,9 +13,10 @@ import apsw
 import numpy as np
 
 from ....errors import SchemaTooNew
-from ....models import Progress, content_hash
+from ....models import Progress, identity_hash
 from ..rows import memory_by_id
-from ..schema import MIGRATIONS, TRUTH, pinned_embedding, reference_schema, schema_version
+from ..schema import MIGRATIONS, pinned_embedding, reference_schema, schema_version
+from ..tables import COUNTED, TABLES, TRUTH
 
 Check: TypeAlias = Callable[[apsw.Connection], Iterator["Finding"]]
 
@@ -88,7 +88,7 @@ def inspect(
     if version == len(MIGRATIONS) and any(finding.code == DATABASE_DAMAGED for finding in findings):
         readable = _rows_are_readable(connection)
         findings = [replace(each, rebuildable=readable) if each.code == DATABASE_DAMAGED else each for each in findings]
-    return Inspection(version or 0, *_counts(connection), tuple(findings))
+    return Inspection(version or 0, **_counts(connection), findings=tuple(findings))
 
 
 def _rows_are_readable(connection: apsw.Connection) -> bool:
@@ -99,8 +99,8 @@ def _rows_are_readable(connection: apsw.Connection) -> bool:
         for memory_id, namespace in connection.execute("SELECT id, namespace FROM memories NOT INDEXED").fetchall():
             if not namespace or not _is_intact(connection, cast("int", memory_id)):
                 return False
-        connection.execute("SELECT * FROM memory_tags NOT INDEXED").fetchall()
-        connection.execute("SELECT * FROM store_info NOT INDEXED").fetchall()
+        for table in TRUTH - {"memories"}:
+            connection.execute(f"SELECT * FROM {table} NOT INDEXED").fetchall()  # noqa: S608
     except (apsw.Error, ValueError):
         return False
     return True
@@ -143,14 +143,14 @@ def _guarded(connection: apsw.Connection, check: Check) -> list[Finding]:
         return [Finding(DATABASE_DAMAGED, f"The database cannot be read: {error}", rebuildable=False)]
 
 
-def _counts(connection: apsw.Connection) -> tuple[int, int, int]:
+def _counts(connection: apsw.Connection) -> dict[str, int]:
     def count(table: str) -> int:
         try:
             return int(connection.execute(f"SELECT count(*) FROM {table}").get)  # noqa: S608
         except apsw.Error:  # too damaged to count; the findings say so
             return 0
 
-    return count("memories"), count("vectors"), count("tags")
+    return {table: count(table) for table in COUNTED}
 
 
 def _database(connection: apsw.Connection) -> Iterator[Finding]:
@@ -165,10 +165,13 @@ def _database(connection: apsw.Connection) -> Iterator[Finding]:
 def _schema(connection: apsw.Connection) -> Iterator[Finding]:
     rows = connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
     there = {str(name): str(sql) for name, sql in rows}
+    made_from = {table.name: table.made_from for table in TABLES}
     for part in reference_schema():
         if part.name not in there:
             code = TABLE_MISSING if part.kind == "table" else "schema_incomplete"
-            yield Finding(code, f"The {part.kind} {part.name} is missing.", part.name not in TRUTH)
+            source = made_from.get(part.name)
+            how = f" It can be made again from {source}." if source else ""
+            yield Finding(code, f"The {part.kind} {part.name} is missing.{how}", part.name not in TRUTH)
         elif there[part.name] != part.sql:
             yield Finding("schema_changed", f"The {part.kind} {part.name} is not as it was made.", rebuildable=False)
 
@@ -200,12 +203,14 @@ def _ids(connection: apsw.Connection) -> list[int]:
 
 
 def _is_intact(connection: apsw.Connection, memory_id: int) -> bool:
-    """Whether all of a memory can be read, and its text still has the hash that it was stored under."""
+    """Whether all of a memory can be read, and it still has the id that it was stored under."""
     try:
         memory = memory_by_id(connection, memory_id)
     except ValueError:  # text or JSON that is none
         return False
-    return memory is None or content_hash(memory.content) == memory.content_hash
+    if memory is None:
+        return True
+    return identity_hash(memory.kind, memory.source, memory.anchor, memory.content) == memory.content_hash
 
 
 def _vectors(connection: apsw.Connection) -> Iterator[Finding]:

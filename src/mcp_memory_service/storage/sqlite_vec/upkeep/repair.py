@@ -11,6 +11,7 @@ from ...ports import TextAnalyzer
 from ..queries.writes import add_tag
 from ..rows import memory_by_id
 from ..schema import insert_words, pinned_embedding, reference_schema
+from ..tables import OWNED
 from .inspection import unfit_vectors
 
 
@@ -66,8 +67,8 @@ def _restore_schema(connection: apsw.Connection) -> None:
 
 
 def _drop_orphans(connection: apsw.Connection) -> None:
-    for table in ("memory_tags", "vectors", "memory_words", "feedback"):
-        connection.execute(f"DELETE FROM {table} WHERE memory_id NOT IN (SELECT id FROM memories)")  # noqa: S608
+    for table, owner in OWNED:
+        connection.execute(f"DELETE FROM {table} WHERE {owner} NOT IN (SELECT id FROM memories)")  # noqa: S608
 
 
 def _add_lost_tags(connection: apsw.Connection) -> None:

@@ -1,4 +1,4 @@
-"""A new database from the rows of a damaged one: nothing but memories and who carries which tag has to be readable."""
+"""A new database from the rows of a damaged one: nothing but the truth has to be readable, see tables.py."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,15 +12,17 @@ from ..file.connection import immediate_transaction
 from ..queries.writes import add_tag
 from ..rows import SqlValue, memory_by_id
 from ..schema import insert_words
+from ..tables import KEPT, TABLES
 from .replacement import UNREADABLE
 
 
 def salvage(damaged: apsw.Connection, into: apsw.Connection, analyze: TextAnalyzer, progress: Progress) -> None:
-    """Fill a new store with all memories and tags, and with what else can be read. Vectors are taken over all or none:
-    those of a memory belong together."""
+    """Fill a new store with the truth, and with what else can be read. Each other table is taken over whole or not at
+    all: the vectors of a memory belong together."""
     with immediate_transaction(into):
-        for table in ("store_info", "memories"):
-            _copy(damaged, into, table)
+        for table in TABLES:
+            if table.role == "truth" and table.name != "memory_tags":  # tags get new numbers, see below
+                _copy(damaged, into, table.name)
         ids = [cast("int", memory_id) for (memory_id,) in into.execute("SELECT id FROM memories").fetchall()]
         for number, memory_id in enumerate(ids, start=1):
             _tag(damaged, into, memory_id)
@@ -28,9 +30,9 @@ def salvage(damaged: apsw.Connection, into: apsw.Connection, analyze: TextAnalyz
             assert memory is not None
             insert_words(into, memory_id, analyze(memory.content, memory.tags))
             progress("Rebuilding", number, len(ids))
-    for table in ("vectors", "feedback", "tunings", "requests"):
+    for name in KEPT:
         with suppress(*UNREADABLE), immediate_transaction(into):
-            _copy(damaged, into, table)
+            _copy(damaged, into, name)
 
 
 def _copy(damaged: apsw.Connection, into: apsw.Connection, table: str) -> None:

@@ -90,8 +90,8 @@ class IndexReader:
         """Which documents of each segment pass a filter: None for a segment of which all do, None at all if no document
         of the store can."""
         namespace = self.namespaces.get(where.namespace)
-        memory_type = None if where.memory_type is None else self.memory_types.get(where.memory_type)
-        if namespace is None or (where.memory_type is not None and memory_type is None):
+        types = [code for code in map(self.memory_types.get, where.types) if code is not None]
+        if namespace is None or (where.types and not types):
             return None
         only_one_namespace = self.per_namespace.get(namespace, 0) == self.documents
         masks: list[Mask | None] = []
@@ -101,8 +101,10 @@ class IndexReader:
             conditions = [segment.live, with_tags]
             if not only_one_namespace:
                 conditions.append(documents.namespaces == namespace)
-            if memory_type is not None:
-                conditions.append(documents.memory_types == memory_type)
+            if len(types) == 1:
+                conditions.append(documents.memory_types == types[0])
+            elif types:
+                conditions.append(np.isin(documents.memory_types, types))
             if where.after is not None:
                 conditions.append(documents.created_at >= where.after)
             if where.before is not None:
