@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..graph import Places, Scores
 from .candidates import Candidates
+from .digests import Digests
 
 
 class Vote(NamedTuple):
@@ -175,8 +176,12 @@ def _newest_first(pool: Candidates, places: Places, runs: Places) -> Places:
     twins = _same_as_before(runs) & _same_as_before(pool.created_at[places])
     if not twins.any():
         return places
-    groups: list[int] = np.cumsum(~twins, dtype=np.int64).tolist()
-    by_id = sorted(zip(groups, [pool.content_hashes[place] for place in places], places.tolist(), strict=True))
+    groups = np.cumsum(~twins, dtype=np.int64)
+    ids = pool.content_hashes
+    if isinstance(ids, Digests):  # an import gives the same moment to thousands
+        words = np.ascontiguousarray(ids.rows[places]).view(">u8")
+        return places[np.lexsort((*words.T[::-1], groups))]
+    by_id = sorted(zip(groups.tolist(), [ids[place] for place in places], places.tolist(), strict=True))
     return np.array([place for _, _, place in by_id], np.int64)
 
 
