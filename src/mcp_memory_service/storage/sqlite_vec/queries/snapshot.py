@@ -7,8 +7,6 @@ import apsw
 from ....models import Candidate, Memory, MemoryFilter, QueryTerms, TextMatches, Vector
 from ...vectors import checked_vector
 from ..index import IndexReader
-from ..index.query import indexed_reads
-from ..index.query import search as searching
 from . import reads
 
 
@@ -18,36 +16,36 @@ class SnapshotReads:
     def __init__(
         self,
         connection: apsw.Connection,
-        reader: IndexReader | None,
+        index: IndexReader | None,
         dimension_of: Callable[[apsw.Connection], int | None],
     ) -> None:
         self._connection = connection
-        self._reader = reader
+        self._index = index
         self._dimension_of = dimension_of
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        if self._reader is None:
+        if self._index is None:
             query = checked_vector(query_vector, self._dimension_of(self._connection))
-            return reads.nearest(self._connection, query, limit, where)
-        query = checked_vector(query_vector, self._reader.dimension)
-        return indexed_reads.nearest(self._connection, self._reader, query, limit, where)
+            return reads.retrieve(self._connection, query, limit, where)
+        query = checked_vector(query_vector, self._index.dimension)
+        return self._index.retrieve(self._connection, query, limit, where)
 
     async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        if self._reader is None:
-            return reads.tagged(self._connection, weights, limit, where)
-        return searching.tagged(self._reader, weights, limit, where)
+        if self._index is None:
+            return reads.search_by_tag(self._connection, weights, limit, where)
+        return self._index.search_by_tag(weights, limit, where)
 
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
-        if self._reader is None:
-            found = reads.matching(self._connection, terms, limit, where)
+        if self._index is None:
+            found = reads.search_by_text(self._connection, terms, limit, where)
         else:
-            found = indexed_reads.matching(self._connection, self._reader, terms, limit, where)
+            found = self._index.search_by_text(self._connection, terms, limit, where)
         return TextMatches(found, reads.words_of_best(self._connection, found, terms, where.namespace))
 
     async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
-        if self._reader is None:
+        if self._index is None:
             return reads.inverse_document_frequencies(self._connection, words)
-        return searching.inverse_document_frequencies(self._reader, words)
+        return self._index.inverse_document_frequencies(words)
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         return reads.adjacent(self._connection, content_hashes, limit, where)
@@ -56,9 +54,9 @@ class SnapshotReads:
         return reads.tags_version(self._connection)
 
     async def count_all_memories(self, namespace: str) -> int:
-        if self._reader is None:
-            return reads.count_memories(self._connection, namespace)
-        return self._reader.count(namespace)
+        if self._index is None:
+            return reads.count_all_memories(self._connection, namespace)
+        return self._index.count_all_memories(namespace)
 
     async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
-        return reads.many_memories(self._connection, namespace, content_hashes)
+        return reads.get_many(self._connection, namespace, content_hashes)
