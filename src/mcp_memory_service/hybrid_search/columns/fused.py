@@ -8,6 +8,7 @@ from typing import NamedTuple, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ...models import Candidate
 from ..graph import Places, Scores
 from .candidates import Candidates
 from .digests import Digests
@@ -32,7 +33,7 @@ class FusedCandidate(NamedTuple):
     recency_factor: float = 1.0
 
 
-def best_first(candidate: FusedCandidate) -> tuple[float, int, str]:
+def best_first(candidate: Candidate | FusedCandidate) -> tuple[float, int, str]:
     """The one sort key: of equals the newer, then the smaller id. `order_of` gives the same order of columns."""
     return (-candidate.score, -candidate.created_at, candidate.content_hash)
 

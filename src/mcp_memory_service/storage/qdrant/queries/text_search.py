@@ -14,7 +14,7 @@ from ..connection import QdrantConnection
 from ..corpus_stats import Corpus, TextStatistics
 from ..filters import equals, has_phrase, has_term, passing
 from ..points import NAME_MARK, REFERENCE_LENGTH, TERMS, Payload, sparse_vector
-from .top_candidates import Scored, SparseSearch, best_first, leading
+from .top_candidates import Scored, SparseSearch, leading, ranked
 
 FIELDS = ("terms", "length")
 
@@ -141,7 +141,7 @@ async def search_by_text(
     )
     ranking = WordRanking.of(sought, corpus, document_frequencies, where)
     found = await asyncio.gather(*(leading(connection, search, limit) for search in ranking.searches()))
-    together = best_first(scored for part in found for scored in part)
+    together = ranked(scored for part in found for scored in part)
     words_of_best = [word for scored in together[:1] for word in _terms(scored.payload)]
     return TextMatches(
         [scored.candidate for scored in together[:limit]], frozenset(terms.all_words).intersection(words_of_best)
