@@ -35,7 +35,6 @@ AT_ONCE = (8, 32)
 MODES: dict[str, SearchMode] = {"hybrid": "hybrid", "vector": "semantic", "keyword": "keyword"}
 FIRST_MOMENT = 1_735_689_600_000_000  # 2025-01-01 in microseconds; a memory a second from then on, in their order
 SECOND = 1_000_000
-INDEX_BUILDING = "index_building"
 
 
 class KnownVectors:
@@ -77,7 +76,7 @@ async def build(feed: Feed, folder: Path) -> dict[str, Any]:
         for batch in feed.batches():
             await backends.storage.store_batch(_memories(batch))
         stored_seconds = time.perf_counter() - started
-        await _until_index_is_built(service_on(backends), questions[-1])
+        await backends.storage.wait_ready()
         await _until_nothing_is_due(backends.storage)
         seconds = time.perf_counter() - started
         rss = rss_mb()
@@ -99,19 +98,11 @@ def _memories(batch: Batch) -> list[EmbeddedMemory]:
     return made
 
 
-async def _until_index_is_built(service: MemoryService, question: Question) -> None:
-    while INDEX_BUILDING in (await service.retrieve_memories(question.text)).degraded:
-        await asyncio.sleep(0.1)
-
-
 async def _until_nothing_is_due(storage: Store) -> None:
     """When nothing more is written, what is outside of the file of the index gets into it; until then, the builder
     takes one of the cores."""
-    index = storage._index if isinstance(storage, SqliteVecStorage) else None  # pyright: ignore[reportPrivateUsage]
-    while isinstance(index, LiveIndex):
-        segments = index._current.segments  # pyright: ignore[reportPrivateUsage]
-        if segments is None or not segments.is_worth_rebuilding:
-            break
+    index = storage.index if isinstance(storage, SqliteVecStorage) else None
+    while isinstance(index, LiveIndex) and index.is_worth_rebuilding:
         await asyncio.sleep(0.1)
 
 
@@ -122,7 +113,7 @@ async def ask(feed: Feed, folder: Path, queries: int, limit_seconds: float, star
         first = await service.retrieve_memories(questions[-1].text)
         figures: dict[str, Any] = {"cold_start_seconds": time.monotonic() - started, "modes": {}, "found": {}}
         figures["cold_start_degraded"] = first.degraded
-        await _until_index_is_built(service, questions[-1])
+        await backends.storage.wait_ready()
         figures["cold_start_ready_seconds"] = time.monotonic() - started
         await _until_nothing_is_due(backends.storage)
         for name, mode in MODES.items():

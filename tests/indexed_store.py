@@ -7,6 +7,7 @@ import apsw
 
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.sqlite_vec.file.connections import ConnectionPool
 from mcp_memory_service.storage.sqlite_vec.index.build.build import build
 from mcp_memory_service.storage.sqlite_vec.index.format.segment_file import index_file, read_segment_file
 from mcp_memory_service.storage.sqlite_vec.index.live.catch_up import CurrentIndex
@@ -18,25 +19,24 @@ class EagerIndex:
     """Built by the first search, in the thread that searches, and brought up to date by the next ones."""
 
     degraded = ()
+    searches_are_brief = True
 
-    def __init__(self, store: Path) -> None:
-        self._file = index_file(store)
-        self._current = CurrentIndex(needs_care=lambda _: None)
+    def __init__(self, threads: ConnectionPool, _model_id: str) -> None:
+        self._file = index_file(threads.path)
+        self._current = CurrentIndex(notify=lambda _: None)
         self._making = Lock()  # one thread must not load the file that another builds from other rows
         self.answered = 0
 
-    searches_are_brief = True
-
     def reader_for(self, connection: apsw.Connection) -> IndexReader | None:
         with self._making:
-            if not self._current.is_usable or not self._current.still_follows(connection):
+            if self._current.reader is None or not self._current.still_follows(connection):
                 self._make(connection)
             reader = self._current.reader_for(connection)
             self.answered += reader is not None
             return reader
 
     async def wait_ready(self) -> None:
-        pass
+        """Every search waits for it by itself."""
 
     def build_again(self) -> None:
         self._current.forget()
@@ -46,7 +46,7 @@ class EagerIndex:
             return
         build(connection, self._file)
         segments = Segments(read_segment_file(self._file))
-        while self._current.take_in_some(connection, segments):
+        while self._current.apply_some(connection, segments):
             pass
 
     async def close(self) -> None:
@@ -54,5 +54,4 @@ class EagerIndex:
 
 
 async def open_indexed(path: Path, model_id: str, dimension: int | None) -> SqliteVecStorage:
-    plain = await SqliteVecStorage.open(path, model_id, dimension, indexed_text)
-    return SqliteVecStorage(plain._threads, model_id, indexed_text, EagerIndex(path))
+    return await SqliteVecStorage.open(path, model_id, dimension, indexed_text, index=EagerIndex)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from .config import EmbeddingSettings, QdrantSettings, Settings
@@ -12,7 +13,7 @@ from .hybrid_search import indexed_text
 from .models import DEFAULT_NAMESPACE, Progress
 from .services import MemoryService, ServiceLimits
 from .storage.ports import Store
-from .storage.sqlite_vec import IndexOptions, SqliteVecStorage, StoreUpkeep
+from .storage.sqlite_vec import IndexOptions, LiveIndex, SqliteVecStorage, StoreUpkeep
 
 if TYPE_CHECKING:
     from .storage.qdrant import QdrantOptions, QdrantStorage
@@ -110,13 +111,14 @@ async def _storage(settings: Settings, embedder: Embedder, *, with_index: bool) 
     if settings.storage_backend == "qdrant":
         storage_class, options = _qdrant(settings.qdrant)
         return await storage_class.open(options, embedder.model_id, embedder.dimension, indexed_text)
+    index = partial(LiveIndex, options=IndexOptions(settings.search_index_min_memories))
     return await SqliteVecStorage.open(
         settings.sqlite_path,
         embedder.model_id,
         embedder.dimension,
         indexed_text,
         on_any_filesystem=settings.allow_network_filesystem,
-        index=IndexOptions(settings.search_index_min_memories) if with_index and settings.search_index else None,
+        index=index if with_index and settings.search_index else None,
     )
 
 

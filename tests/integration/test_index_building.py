@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 from tests.large_stores import DIMENSION, EVERYTHING, LARGE, MODEL_ID, item, large_store
@@ -14,14 +15,13 @@ from mcp_memory_service.models import MemoryPatch
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep
 from mcp_memory_service.storage.sqlite_vec.file.connection import connect
 from mcp_memory_service.storage.sqlite_vec.index import index_file
-from mcp_memory_service.storage.sqlite_vec.index.build.build import build
-from mcp_memory_service.storage.sqlite_vec.index.build.build_process import _is_there
+from mcp_memory_service.storage.sqlite_vec.index.build.build import AllRows, build
+from mcp_memory_service.storage.sqlite_vec.index.build.build_process import is_current
 from mcp_memory_service.storage.sqlite_vec.index.format.segment_file import read_segment_file
+from mcp_memory_service.storage.sqlite_vec.index.live import catch_up
 from mcp_memory_service.storage.sqlite_vec.index.live.catch_up import CurrentIndex
 from mcp_memory_service.storage.sqlite_vec.index.live.segments import Segments
-from mcp_memory_service.storage.sqlite_vec.index.query import indexed_reads
-from mcp_memory_service.storage.sqlite_vec.index.query import search as searching
-from mcp_memory_service.storage.sqlite_vec.index.source import AllRows, Batch, newest_position
+from mcp_memory_service.storage.sqlite_vec.index.source import Batch, Position, newest_position
 from mcp_memory_service.storage.sqlite_vec.queries import reads
 from mcp_memory_service.storage.sqlite_vec.queries.writes import delete_memory, patch_memory, store_memory
 
@@ -73,16 +73,16 @@ async def test_what_changes_while_an_index_is_built_is_read_again_and_nothing_el
     assert len(segments.changed_since) == 3  # 5, 6 and 7
     assert segments.position == newest_position(reader)
     current = CurrentIndex(lambda _: None)
-    while current.take_in_some(reader, segments):
+    while current.apply_some(reader, segments):
         pass
     index = current.reader_for(reader)
     assert index is not None
-    assert index.count("default") == reads.count_memories(reader, "default") == LARGE - 3 + 2
-    late = {hit.content_hash for hit in searching.tagged(index, {"late": 1.0}, 10, EVERYTHING)}
+    assert index.count_all_memories("default") == reads.count_all_memories(reader, "default") == LARGE - 3 + 2
+    late = {hit.content_hash for hit in index.search_by_tag({"late": 1.0}, 10, EVERYTHING)}
     assert late == {item(7).memory.content_hash, item(51).memory.content_hash}
     terms = query_terms("note")
-    assert list(indexed_reads.matching(reader, index, terms, 100, EVERYTHING)) == list(
-        reads.matching(reader, terms, 100, EVERYTHING)
+    assert list(index.search_by_text(reader, terms, 100, EVERYTHING)) == list(
+        reads.search_by_text(reader, terms, 100, EVERYTHING)
     )
     reader.close()
     writer.close()
@@ -99,28 +99,37 @@ async def test_a_file_that_lacks_much_of_what_changed_is_not_taken_for_a_new_one
     )
     build(reader, index_file(path))
     assert Segments(read_segment_file(index_file(path))).changed_since
-    assert not _is_there(reader, index_file(path), 0)
+    assert not is_current(reader, index_file(path), 0)
     build(reader, index_file(path))  # now there is nothing left to delete
-    assert _is_there(reader, index_file(path), newest_position(reader).sequence)
+    assert is_current(reader, index_file(path), newest_position(reader).sequence)
     reader.close()
     writer.close()
 
 
-async def test_a_search_does_not_read_an_index_that_is_newer_than_its_rows(path: Path):
-    """Between the moment a search sees the rows and the moment it has the index, another one takes in a write."""
+async def test_a_search_does_not_read_an_index_that_is_newer_than_its_rows(path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Between the moment a search sees the rows and the moment it has the index, another one applies a write."""
     slow, fast, writer = connect(path, read_only=True), connect(path, read_only=True), connect(path, read_only=False)
     build(fast, index_file(path))
     current = CurrentIndex(lambda _: None)
-    assert not current.take_in_some(fast, Segments(read_segment_file(index_file(path))))
-    slow.execute("BEGIN")
-    seen = newest_position(slow)
+    assert not current.apply_some(fast, Segments(read_segment_file(index_file(path))))
+    overtaking = iter([item(61)])
+
+    def overtaken(connection: apsw.Connection) -> Position:
+        seen = newest_position(connection)
+        if connection is slow:
+            for late in overtaking:
+                store_memory(writer, late.memory, late.vectors, indexed_text)
+                assert current.reader_for(fast) is not None
+        return seen
+
+    monkeypatch.setattr(catch_up, "newest_position", overtaken)
     store_memory(writer, item(60).memory, item(60).vectors, indexed_text)
+    slow.execute("BEGIN")
     fast.execute("BEGIN")
-    assert current.reader_for(fast) is not None
-    reader = current._brought_to(slow, seen)
+    reader = current.reader_for(slow)
     assert reader is not None
     assert reader.position == newest_position(slow)
-    assert reader.count("default") == reads.count_memories(slow, "default") == LARGE + 1
+    assert reader.count_all_memories("default") == reads.count_all_memories(slow, "default") == LARGE + 2
     for connection in (slow, fast, writer):
         connection.close()
 
@@ -132,7 +141,7 @@ async def test_a_vector_of_hardly_any_length_keeps_no_other_from_being_found(pat
     store_memory(connection, item(60).memory, [tiny], indexed_text)
     build(connection, index_file(path))
     reader = Segments(read_segment_file(index_file(path))).reader()
-    found = indexed_reads.nearest(connection, reader, item(5).vectors[0], 10, EVERYTHING)
+    found = reader.retrieve(connection, item(5).vectors[0], 10, EVERYTHING)
     assert len(found) == 10
     assert found[0].content_hash == item(5).memory.content_hash
     connection.close()

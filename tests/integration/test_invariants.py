@@ -18,7 +18,7 @@ from mcp_memory_service.services import MemoryService, SearchResult
 from mcp_memory_service.storage.memory import MemoryStore
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 from mcp_memory_service.storage.sqlite_vec.file.connection import connect
-from mcp_memory_service.storage.sqlite_vec.queries.reads import matching
+from mcp_memory_service.storage.sqlite_vec.queries.reads import search_by_text
 
 WORDS = ["tunnel", "cache", "port", "deploy", "größe", "部署", "node.js", "the", "authenticate_user"]
 TAGS = ["rathole", "project:x", "home-lab", "部署", "Fix"]
@@ -133,7 +133,7 @@ async def test_twenty_thousand_hostile_queries_are_answered(tmp_path: Path):
     chance = random.Random(7)
     connection = connect(tmp_path / "x.db", read_only=True)
     for _ in range(20_000):
-        matching(connection, query_terms(hostile_query(chance)), 10, MemoryFilter())
+        search_by_text(connection, query_terms(hostile_query(chance)), 10, MemoryFilter())
     connection.close()
     for _ in range(300):
         assert await outcome_of(service, hostile_query(chance)) in {"found", "query_empty", "control_character"}

@@ -1,9 +1,14 @@
 """The index of a large store comes by itself, is never trusted over the rows, and goes when it must."""
 
 import asyncio
+import json
 import sqlite3
+import zlib
 from collections.abc import Callable
+from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.large_stores import DIMENSION, EVERYTHING, LARGE, MODEL_ID, item, large_store
@@ -18,23 +23,17 @@ from mcp_memory_service.storage.sqlite_vec.file.connection import connect
 from mcp_memory_service.storage.sqlite_vec.index import LiveIndex, index_file
 from mcp_memory_service.storage.sqlite_vec.index.build.build import build
 from mcp_memory_service.storage.sqlite_vec.index.format.segment_file import Unusable, read_segment_file
-from mcp_memory_service.storage.sqlite_vec.index.live.segments import Segments
 
 
 async def opened(path: Path, *, min_memories: int = 50, quiet_seconds: float = 3600.0) -> SqliteVecStorage:
     options = IndexOptions(min_memories=min_memories, quiet_seconds=quiet_seconds)
-    return await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text, index=options)
+    index = partial(LiveIndex, options=options)
+    return await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text, index=index)
 
 
 def live(store: SqliteVecStorage) -> LiveIndex:
-    assert isinstance(store._index, LiveIndex)
-    return store._index
-
-
-def current_contents(store: SqliteVecStorage) -> Segments:
-    segments = live(store)._current.segments
-    assert segments is not None
-    return segments
+    assert isinstance(store.index, LiveIndex)
+    return store.index
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -46,8 +45,14 @@ async def until(condition: Callable[[], bool]) -> None:
 async def indexed(path: Path) -> SqliteVecStorage:
     """A store that answers from its index."""
     store = await opened(path)
-    await until(lambda: live(store)._current.is_usable)
+    async with asyncio.timeout(60):
+        await store.wait_ready()
+    assert live(store).is_in_use
     return store
+
+
+def memories_in_file(path: Path) -> int:
+    return len(read_segment_file(index_file(path)).columns["memory_ids"])
 
 
 @pytest.fixture
@@ -67,7 +72,8 @@ async def test_a_large_store_is_searched_exactly_until_its_index_is_there(path: 
     store = await opened(path)
     await until(lambda: store.degraded == ("index_building",))
     before = list(await store.retrieve(item(3).vectors[0], 5, EVERYTHING))
-    await until(lambda: live(store)._current.is_usable)
+    await store.wait_ready()
+    assert live(store).is_in_use
     assert list(await store.retrieve(item(3).vectors[0], 5, EVERYTHING)) == before
     assert store.degraded == ()
     await store.close()
@@ -76,11 +82,11 @@ async def test_a_large_store_is_searched_exactly_until_its_index_is_there(path: 
 async def test_a_small_store_has_no_index(tmp_path: Path):
     store = await opened(tmp_path / "store.db", min_memories=2)
     await store_one(store, item(1))
-    await live(store)._make_ready()
+    await store.wait_ready()
     assert (store.degraded, index_file(tmp_path / "store.db").exists()) == ((), False)
     await store_one(store, item(2))
-    await live(store)._make_ready()
-    assert live(store)._current.is_usable
+    await store.wait_ready()
+    assert live(store).is_in_use
     await store.close()
 
 
@@ -109,7 +115,7 @@ async def test_what_another_process_writes_and_deletes_is_seen_by_the_next_searc
     assert gone.content_hash not in await found_by_words(store, "note")
     nearest = await store.retrieve(item(0).vectors[0], 1000, EVERYTHING)
     assert gone.content_hash not in {hit.content_hash for hit in nearest}
-    assert live(store)._current.is_usable
+    assert live(store).is_in_use
     await other.close()
     await store.close()
 
@@ -119,18 +125,20 @@ async def test_more_changes_than_a_search_takes_in_are_taken_in_behind_it(path: 
     await store.store_batch([item(number, f"late {number}") for number in range(1000, 1600)])
     assert len(await found_by_words(store, "late")) == 600
     assert store.degraded == ("index_building",)
-    await until(lambda: store.degraded == ())
+    await store.wait_ready()
+    assert store.degraded == ()
     assert len(await found_by_words(store, "late")) == 600
     await store.close()
 
 
-async def test_an_index_with_much_beside_its_snapshot_is_built_anew(path: Path):
+async def test_an_index_with_much_outside_of_its_file_is_built_anew(path: Path):
     store = await indexed(path)
-    before = live(store)._current.segments
     for start in range(1000, 6000, 500):
         await store.store_batch([item(number, f"late {number}") for number in range(start, start + 500)])
         await found_by_words(store, "late")
-    await until(lambda: live(store)._current.segments is not before)
+    await store.wait_ready()
+    assert memories_in_file(path) > LARGE + 4000
+    assert not live(store).is_worth_rebuilding
     assert len(await found_by_words(store, "late")) == 1000  # as many as were asked for
     assert await store.count_all_memories("default") == LARGE + 5000
     await store.close()
@@ -141,15 +149,15 @@ async def test_what_is_outside_of_the_file_gets_into_it_when_nothing_more_is_wri
 ):
     monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.index.live.lifecycle.CHECKED_EVERY_SECONDS", 0.05)
     store = await opened(path, quiet_seconds=0.2)
-    await until(lambda: live(store)._current.is_usable)
+    await store.wait_ready()
     first = read_segment_file(index_file(path)).header.position
     await store.store_batch([item(number, f"late {number}") for number in range(1000, 1900)])
     await asyncio.sleep(0.5)
     assert read_segment_file(index_file(path)).header.position == first  # too few to be worth it
     await store.store_batch([item(number, f"late {number}") for number in range(1900, 2200)])
     await until(lambda: read_segment_file(index_file(path)).header.position != first)
-    await until(lambda: not current_contents(store).is_worth_rebuilding)
-    assert len(read_segment_file(index_file(path)).columns["memory_ids"]) == LARGE + 1200
+    await until(lambda: not live(store).is_worth_rebuilding)
+    assert memories_in_file(path) == LARGE + 1200
     assert len(await found_by_words(store, "late")) == 1000  # as many as were asked for
     await store.close()
 
@@ -169,14 +177,74 @@ async def test_a_damaged_file_is_noticed_and_built_anew(path: Path, place: int):
     read_segment_file(file)
 
 
-async def test_a_file_that_is_cut_off_or_of_another_format_is_not_used(path: Path):
+async def test_a_file_that_is_cut_off_is_not_used(path: Path):
     await (await indexed(path)).close()
     file = index_file(path)
     whole = file.read_bytes()
-    for segments in (b"", whole[:8], whole[: len(whole) // 2], whole.replace(b'"format": 2', b'"format": 9')):
-        file.write_bytes(segments)
+    for cut_off in (b"", whole[:8], whole[:20], whole[: len(whole) // 2]):
+        file.write_bytes(cut_off)
         with pytest.raises(Unusable):
             read_segment_file(file)
+
+
+def rewrite_listing(file: Path, change: Callable[[Any], Any]) -> None:
+    """What the file says of itself, changed, with the right checksum."""
+    whole = file.read_bytes()
+    start = int.from_bytes(whole[8:16], "little")
+    listing = json.dumps(change(json.loads(whole[start:]))).encode()
+    checksum = zlib.crc32(listing).to_bytes(8, "little")
+    file.write_bytes(whole[:16] + checksum + whole[24:start] + listing)
+
+
+def changed(part: str, **fields: Any) -> Callable[[Any], Any]:
+    return lambda listing: listing | {part: listing[part] | fields}
+
+
+def every_column(**fields: Any) -> Callable[[Any], Any]:
+    return lambda listing: listing | {"columns": [each | fields for each in listing["columns"]]}
+
+
+MALFORMED: dict[str, Callable[[Any], Any]] = {
+    "an older format": lambda listing: listing | {"format": 2},
+    "no format": lambda listing: {"header": listing["header"], "columns": listing["columns"]},
+    "no object": lambda _: [],
+    "no header": lambda listing: {"format": listing["format"], "columns": listing["columns"]},
+    "a header that is a list": lambda listing: listing | {"header": []},
+    "half a position": changed("header", position=[1]),
+    "a position without numbers": changed("header", position=["one", None]),
+    "no salt": changed("header", salt=None),
+    "a salt of other letters": changed("header", salt="salt"),
+    "no namespaces": changed("header", namespaces=None),
+    "no columns": lambda listing: listing | {"columns": None},
+    "one column less": lambda listing: listing | {"columns": listing["columns"][1:]},
+    "a column of no type": every_column(type=None),
+    "a column of objects": every_column(type="|O"),
+    "a column beyond the end": every_column(start=2**40),
+    "a column at no place": every_column(start=2**70),
+    "a column of less than nothing": every_column(shape=[-1]),
+}
+
+
+@pytest.mark.parametrize("change", MALFORMED.values(), ids=MALFORMED.keys())
+async def test_a_file_of_an_older_format_or_with_a_malformed_header_is_not_used(
+    path: Path, change: Callable[[Any], Any]
+):
+    with closing(connect(path, read_only=True)) as connection:
+        build(connection, index_file(path))
+    rewrite_listing(index_file(path), lambda listing: listing)
+    read_segment_file(index_file(path))
+    rewrite_listing(index_file(path), change)
+    with pytest.raises(Unusable):
+        read_segment_file(index_file(path))
+
+
+async def test_a_file_of_an_older_format_is_built_anew(path: Path):
+    await (await indexed(path)).close()
+    rewrite_listing(index_file(path), MALFORMED["an older format"])
+    store = await indexed(path)
+    assert len(await found_by_words(store, "note")) == LARGE
+    assert memories_in_file(path) == LARGE
+    await store.close()
 
 
 async def test_an_index_of_another_history_is_not_used(path: Path, tmp_path: Path):
@@ -206,7 +274,8 @@ async def test_a_backup_that_is_put_back_is_what_is_searched(path: Path, tmp_pat
     assert await found_by_words(store, "backup") == set()
     await store_one(store, item(701, "another one after the backup"))
     assert await found_by_words(store, "backup") == {item(701, "another one after the backup").memory.content_hash}
-    await until(lambda: live(store)._current.is_usable and store.degraded == ())
+    await store.wait_ready()
+    assert (live(store).is_in_use, store.degraded) == (True, ())
     assert len(await found_by_words(store, "backup")) == 1
     await store.close()
 
@@ -221,12 +290,11 @@ async def test_a_purge_takes_the_file_of_the_index_away(path: Path):
 
 async def test_a_purge_has_the_index_built_anew(path: Path):
     store = await indexed(path)
-    before = live(store)._current.segments
     await store.purge("default", [item(0).memory.content_hash])
     assert item(0).memory.content_hash not in await found_by_words(store, "note")
-    await until(lambda: live(store)._current.segments is not before)
-    await until(lambda: store.degraded == ())
-    assert len(read_segment_file(index_file(path)).columns["memory_ids"]) == LARGE - 1
+    await store.wait_ready()
+    assert store.degraded == ()
+    assert memories_in_file(path) == LARGE - 1
     await store.close()
 
 
@@ -273,30 +341,41 @@ async def test_the_builder_runs_no_code_of_the_folder_it_is_started_in(
     await store.close()
 
 
-async def test_an_index_that_cannot_be_built_anew_is_kept(path: Path):
+async def test_an_index_that_cannot_be_built_anew_is_kept(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.index.live.lifecycle.CHECKED_EVERY_SECONDS", 0.05)
+    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.index.live.lifecycle.FIRST_PAUSE_SECONDS", 0.5)
     store = await indexed(path)
     index_file(path).unlink()
     index_file(path).mkdir()  # nothing can be put in its place
     live(store).build_again()
-    await until(lambda: live(store)._no_renewal_before > 0)
+    await store.wait_ready()
+    assert "not built anew" in caplog.text
     assert len(await found_by_words(store, "note")) == LARGE
-    assert (live(store)._current.is_usable, store.degraded) == (True, ())
-    # Until it is tried again, changes are taken in as before.
+    assert (live(store).is_in_use, store.degraded) == (True, ())
+    # Until it is tried again, changes are applied as before.
     await store.store_batch([item(number, f"late {number}") for number in range(1000, 1600)])
     assert len(await found_by_words(store, "late")) == 600
-    await until(lambda: store.degraded == () and current_contents(store).position.sequence >= 660)
-    assert live(store)._must_build
+    await store.wait_ready()
+    assert (live(store).is_in_use, store.degraded) == (True, ())
+    index_file(path).rmdir()
+    await until(index_file(path).is_file)
+    await store.wait_ready()
+    assert memories_in_file(path) == LARGE + 600
     await store.close()
 
 
-async def test_a_store_that_has_become_small_needs_no_index(path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_a_store_that_has_become_small_needs_no_index(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
     monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.index.live.lifecycle.CHECKED_EVERY_SECONDS", 0.05)
     monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.index.live.segments.MIN_RENEWED", 10)
     store = await opened(path, quiet_seconds=0.1)
-    await until(lambda: live(store)._current.is_usable)
+    await store.wait_ready()
     for number in range(LARGE):
         await store.delete("default", item(number).memory.content_hash)
-    await until(lambda: not live(store)._current.is_usable)
+    await until(lambda: not live(store).is_in_use)
     assert (await found_by_words(store, "note"), store.degraded) == (set(), ())
-    assert live(store)._no_renewal_before == 0  # nothing has failed
+    assert "not built anew" not in caplog.text
     await store.close()

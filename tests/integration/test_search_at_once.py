@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -15,7 +17,8 @@ from mcp_memory_service.models import MemoryDraft
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.ports import Snapshot
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
-from mcp_memory_service.storage.sqlite_vec.index import IndexOptions
+from mcp_memory_service.storage.sqlite_vec.file.connection import connect
+from mcp_memory_service.storage.sqlite_vec.index import IndexOptions, IndexReader, LiveIndex
 from mcp_memory_service.storage.sqlite_vec.queries.writes import delete_memory
 
 
@@ -36,29 +39,32 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteVecStorage]:
 @pytest.fixture
 async def small_store(tmp_path: Path) -> AsyncIterator[SqliteVecStorage]:
     """Too small for its index, and known to be."""
+    index = partial(LiveIndex, options=IndexOptions())
     opened = await SqliteVecStorage.open(
-        tmp_path / "small.db", WordEmbedder.model_id, WordEmbedder.dimension, indexed_text, index=IndexOptions()
+        tmp_path / "small.db", WordEmbedder.model_id, WordEmbedder.dimension, indexed_text, index=index
     )
     await filled(opened)
     async with asyncio.timeout(HANG_SECONDS):
-        while not (opened._index and opened._index.searches_are_brief):
-            await asyncio.sleep(0.01)
+        await opened.wait_ready()
     yield opened
     await opened.close()
 
 
-async def test_a_search_sees_one_state_of_the_store(store: SqliteVecStorage, small_store: SqliteVecStorage):
-    await sees_one_state(store)
-    await sees_one_state(small_store)
+async def test_a_search_sees_one_state_of_the_store(
+    store: SqliteVecStorage, small_store: SqliteVecStorage, tmp_path: Path
+):
+    await sees_one_state(store, tmp_path / "store.db")
+    await sees_one_state(small_store, tmp_path / "small.db")
 
 
-async def sees_one_state(store: SqliteVecStorage) -> None:
+async def sees_one_state(store: SqliteVecStorage, path: Path) -> None:
     counted: list[int] = []
 
     async def count_twice(snapshot: Snapshot) -> None:
         reads = snapshot.reads
         counted.append(await reads.count_all_memories("default"))
-        delete_memory(store._threads._writer.connection, "default", hashes[0])
+        with closing(connect(path, read_only=False)) as another:
+            delete_memory(another, "default", hashes[0])
         counted.append(await reads.count_all_memories("default"))
         counted.append(len(await reads.get_many("default", hashes)))
 
@@ -86,7 +92,7 @@ async def test_a_search_that_fails_as_a_whole_is_asked_part_by_part(
     def broken(*_: object) -> None:
         raise apsw.IOError("The vectors cannot be read.")
 
-    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.index.query.indexed_reads.nearest", broken)
+    monkeypatch.setattr(IndexReader, "retrieve", broken)
     found = await MemoryService(store, WordEmbedder()).retrieve_memories("note 3 about rathole")
     assert found.degraded == ("vector_search_unavailable",)
     assert set(found.results[0].provenance) == {"keyword"}

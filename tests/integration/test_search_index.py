@@ -2,10 +2,10 @@
 
 import random
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-import apsw
 import numpy as np
 import pytest
 from tests.indexed_store import EagerIndex, open_indexed
@@ -13,7 +13,8 @@ from tests.indexed_store import EagerIndex, open_indexed
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import Candidate, EmbeddedMemory, Memory, MemoryFilter, MemoryPatch, content_hash
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
-from mcp_memory_service.storage.sqlite_vec.index.query import maxscore as summing
+from mcp_memory_service.storage.sqlite_vec.file.connection import connect
+from mcp_memory_service.storage.sqlite_vec.index.query import maxscore
 
 DIMENSION = 100
 MODEL_ID = "random-100"
@@ -28,6 +29,7 @@ TYPES = (None, "note", "decision")
 
 
 class Stores(NamedTuple):
+    path: Path
     rows: SqliteVecStorage
     indexed: SqliteVecStorage
     eager: EagerIndex
@@ -39,8 +41,8 @@ async def stores(tmp_path: Path) -> AsyncGenerator[Stores, None]:
     path = tmp_path / "store.db"
     rows = await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text)
     indexed = await open_indexed(path, MODEL_ID, DIMENSION)
-    assert isinstance(indexed._index, EagerIndex)
-    yield Stores(rows, indexed, indexed._index)
+    assert isinstance(indexed.index, EagerIndex)
+    yield Stores(path, rows, indexed, indexed.index)
     await indexed.close()
     await rows.close()
 
@@ -50,7 +52,7 @@ async def test_an_index_answers_as_the_rows_do_after_any_changes(
     stores: Stores, seed: int, monkeypatch: pytest.MonkeyPatch
 ):
     if seed % 2:  # words are skipped where they cannot matter, as in large stores
-        monkeypatch.setattr(summing, "WORTH_SKIPPING", 1)
+        monkeypatch.setattr(maxscore, "MIN_POSTINGS_TO_SKIP", 1)
     chance = random.Random(seed)
     known: list[tuple[str, str]] = []
     for _ in range(4):
@@ -88,7 +90,7 @@ async def _require_equal(stores: Stores, chance: random.Random) -> None:
     terms = query_terms(query)
     words = [*terms.words, *terms.names, "nowhere"]
     weights = {tag: chance.choice((0.0, 0.1, 0.7, 1 / 3)) for tag in ("rathole", "project:x", "größe", "部署", "none")}
-    rows, indexed, _ = stores
+    rows, indexed = stores.rows, stores.indexed
     assert (await indexed.search_by_text(terms, limit, where)) == (await rows.search_by_text(terms, limit, where))
     assert list(await indexed.search_by_tag(weights, limit, where)) == list(
         await rows.search_by_tag(weights, limit, where)
@@ -170,10 +172,8 @@ async def test_a_memory_without_vectors_is_found_by_its_words(stores: Stores):
     bare = Memory("kestrel", content_hash("kestrel"), 1, 1)
     await stores.rows.store_batch([EmbeddedMemory(bare, (_vector(chance),))])
 
-    def lose_vectors(connection: apsw.Connection) -> None:
+    with closing(connect(stores.path, read_only=False)) as connection:
         connection.execute("DELETE FROM vectors WHERE memory_id = (SELECT max(id) FROM memories)")
-
-    await stores.rows._threads.write(lose_vectors)
     await stores.rows.update("default", bare.content_hash, MemoryPatch(tags=("bird",)), now=9)
     found = (await stores.indexed.search_by_text(query_terms("kestrel"), 5, MemoryFilter())).candidates
     assert [hit.content_hash for hit in found] == [bare.content_hash]

@@ -13,7 +13,7 @@ from mcp_memory_service.errors import StorageUnavailable
 from mcp_memory_service.models import MemoryDraft, SearchRequest, TagCount, Vector, VectorSample
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
-from mcp_memory_service.storage.sqlite_vec.index.query import indexed_reads
+from mcp_memory_service.storage.sqlite_vec.index import IndexReader
 
 MEMORIES = 300
 
@@ -45,7 +45,7 @@ async def stored(store: SqliteVecStorage, *texts: str, tag: str = "rathole", nam
 def asked(store: SqliteVecStorage, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often the store was asked for what."""
     counted: Counter[str] = Counter()
-    nearest, sample_vectors, get_all_tags = indexed_reads.nearest, store.sample_vectors, store.get_all_tags
+    retrieve, sample_vectors, get_all_tags = IndexReader.retrieve, store.sample_vectors, store.get_all_tags
 
     async def sample(namespace: str, limit: int) -> VectorSample:
         counted["sample"] += 1
@@ -55,11 +55,11 @@ def asked(store: SqliteVecStorage, monkeypatch: pytest.MonkeyPatch) -> Counter[s
         counted["tags"] += 1
         return await get_all_tags(namespace)
 
-    def counted_nearest(*arguments: object) -> object:
+    def counted_retrieve(*arguments: object) -> object:
         counted["vectors"] += 1
-        return nearest(*arguments)  # pyright: ignore[reportArgumentType]
+        return retrieve(*arguments)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(indexed_reads, "nearest", counted_nearest)
+    monkeypatch.setattr(IndexReader, "retrieve", counted_retrieve)
     monkeypatch.setattr(store, "sample_vectors", sample)
     monkeypatch.setattr(store, "get_all_tags", tags)
     return counted

@@ -1,6 +1,5 @@
 """Which matches of tags and words count, and how: rare ones more, equals alike."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -8,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import Candidate
+from .bm25 import lucene_idf
 from .columns.candidates import Candidates
 
 MIN_JUDGED_CORPUS = 10
@@ -23,25 +23,20 @@ def tag_weights(memories_per_tag: Mapping[str, int], corpus_size: int) -> dict[s
     grows with each match and most with the rare ones: one tag that names a single project outweighs several that every
     project carries.
     """
-    greatest = _inverse_frequency(1, max(corpus_size, 1))
-    return {tag: _inverse_frequency(count, corpus_size) / greatest for tag, count in memories_per_tag.items()}
+    greatest = lucene_idf(max(corpus_size, 1), 1)
+    return {tag: lucene_idf(corpus_size, count) / greatest for tag, count in memories_per_tag.items()}
 
 
 def as_rare_as_they_are_few(matches: Sequence[Candidate], corpus_size: int) -> Candidates:
-    """Tag matches, best first, with scores no higher than the rarity of matching so well: as if one tag were carried by
+    """Tag matches, best first, with scores no higher than the idf of matching so well: as if one tag were carried by
     all that match at least as well. Several common tags add up, but hundreds that carry them all are still hundreds."""
     found = Candidates.of(matches)
-    greatest = _inverse_frequency(1, max(corpus_size, 1))
+    greatest = lucene_idf(max(corpus_size, 1), 1)
     starts, sizes = _runs_of_equals(found.scores)
     as_good: list[int] = (starts + sizes).tolist()
-    rarities = [_inverse_frequency(count, corpus_size) / greatest for count in as_good]
-    limits = np.repeat(np.array(rarities, np.float64), sizes)
+    idfs = [lucene_idf(corpus_size, count) / greatest for count in as_good]
+    limits = np.repeat(np.array(idfs, np.float64), sizes)
     return replace(found, scores=np.minimum(found.scores, limits))
-
-
-def _inverse_frequency(memories: int, corpus_size: int) -> float:
-    """Always above zero, also where the counts are of different moments and do not fit together."""
-    return math.log(1.0 + (max(corpus_size, memories) - memories + 0.5) / (memories + 0.5))
 
 
 def dividing_tags(memories_per_tag: Mapping[str, int], corpus_size: int) -> dict[str, int]:

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from ...errors import EmbeddingMismatch, InvalidVector, StorageUnavailable
+from ...hybrid_search.bm25 import idf
 from ...models import (
     Candidate,
     Edge,
@@ -42,7 +43,7 @@ from ..scheduling import Concurrent
 from ..vectors import checked_vector
 from . import graph
 from .contents import Contents, MemoryKey, StoredMemory, best_first, direction_of
-from .text import bm25_scores, log_odds
+from .text import bm25_scores
 
 T = TypeVar("T")
 
@@ -104,7 +105,7 @@ class MemoryStore:
 
     async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
         texts = [stored.words for stored in self._contents.memories.values()]
-        return {word: max(0.0, log_odds(len(texts), sum(text.has(word) for text in texts))) for word in words}
+        return {word: idf(len(texts), sum(text.has(word) for text in texts)) for word in words}
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
         origins = [stored.memory for stored in self._many(where.namespace, content_hashes)]

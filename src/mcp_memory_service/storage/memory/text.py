@@ -1,16 +1,11 @@
 """The words of a memory, and BM25 over those of a whole store as SQLite's FTS5 computes it."""
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from ...hybrid_search.bm25 import fts5_idf, length_norm, term_weight
 from ...models import IndexedText, QueryTerms
-
-# As in FTS5.
-K1 = 1.2
-B = 0.75
-MIN_IDF = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +39,15 @@ class Words:
         ]
 
 
-def log_odds(documents: int, document_frequency: int) -> float:
-    """The inverse document frequency of BM25; negative for what more than half of the documents have."""
-    return math.log((documents - document_frequency + 0.5) / (document_frequency + 0.5))
-
-
 def bm25_scores(texts: Collection[Words], terms: QueryTerms) -> Iterator[float]:
     """The score of each text; 0 for one that has no alternative of the query."""
     counts = [text.counts(terms) for text in texts]
-    idfs = [_idf(len(texts), sum(map(bool, column))) for column in zip(*counts, strict=True)]
+    idfs = [fts5_idf(len(texts), sum(map(bool, column))) for column in zip(*counts, strict=True)]
     mean_length = sum(text.length for text in texts) / max(len(texts), 1)
     for text, text_counts in zip(texts, counts, strict=True):
-        norm = K1 * (1 - B + B * text.length / mean_length) if any(text_counts) else 1.0
-        yield sum(
-            idf * (count * (K1 + 1.0)) / (count + norm) for idf, count in zip(idfs, text_counts, strict=True) if count
-        )
-
-
-def _idf(documents: int, document_frequency: int) -> float:
-    """Never 0, so that a word of most documents still finds them."""
-    return max(log_odds(documents, document_frequency), MIN_IDF)
+        norm = length_norm(text.length, mean_length) if any(text_counts) else 1.0
+        weighed = zip(idfs, text_counts, strict=True)
+        yield sum(idf * term_weight(float(count), norm) for idf, count in weighed if count)
 
 
 def _occurrences(phrase: Sequence[str], words: Sequence[str]) -> int:

@@ -3,11 +3,11 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from qdrant_client import models
 
 from ...models import MemoryFilter
-from .bm25 import Corpus
 from .connection import QdrantConnection
 from .filters import every_memory, passing
 
@@ -21,6 +21,18 @@ COUNTED_EXACTLY = 10_000
 
 # The corpus is measured anew when so much of it has changed; less moves no score by more than about as much.
 NOTICEABLE_CHANGE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """How much text there is."""
+
+    memories: int
+    words: int
+
+    @property
+    def mean_length(self) -> float:
+        return self.words / self.memories if self.words else 1.0
 
 
 class TextStatistics:
@@ -54,7 +66,7 @@ class TextStatistics:
                 self._writes -= writes_before
             return known
 
-    async def having_each(self, conditions: Sequence[models.Condition]) -> list[int]:
+    async def document_frequencies(self, conditions: Sequence[models.Condition]) -> list[int]:
         """How many memories of the store pass each condition on their words; remembered for a few seconds.
 
         A large store is not counted through for each word of a query: its index knows how many have the word, but for
@@ -67,11 +79,11 @@ class TextStatistics:
         small = (await self.corpus()).memories <= COUNTED_EXACTLY
         return list(
             await asyncio.gather(
-                *(self._having(condition, exact=small or _is_phrase(condition)) for condition in conditions)
+                *(self._document_frequency(condition, exact=small or _is_phrase(condition)) for condition in conditions)
             )
         )
 
-    async def _having(self, condition: models.Condition, *, exact: bool) -> int:
+    async def _document_frequency(self, condition: models.Condition, *, exact: bool) -> int:
         name = condition.model_dump_json()
         counts = self._counts
         if name not in counts:

@@ -37,8 +37,8 @@ from .corpus_stats import CorpusSizes, TextStatistics
 from .inflight import AcceptedWrites
 from .options import QdrantOptions
 from .queries import graph, reads
-from .queries.tag_search import tagged
-from .queries.text_search import inverse_document_frequencies, matching
+from .queries.tag_search import search_by_tag
+from .queries.text_search import inverse_document_frequencies, search_by_text
 from .queries.vector_samples import VectorSamples
 from .upgrade import brought_up_to_date
 from .writes import feedback as learning
@@ -104,13 +104,13 @@ class QdrantStorage:
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
         vector = checked_vector(query_vector, self._pinned.dimension)
-        return await reads.nearest(self._connection, vector, limit, where)
+        return await reads.retrieve(self._connection, vector, limit, where)
 
     async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
-        return await tagged(self._connection, weights, limit, where)
+        return await search_by_tag(self._connection, weights, limit, where)
 
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
-        return await matching(self._connection, self._statistics, terms, limit, where)
+        return await search_by_text(self._connection, self._statistics, terms, limit, where)
 
     async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
         return await inverse_document_frequencies(self._statistics, words)

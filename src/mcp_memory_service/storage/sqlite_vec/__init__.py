@@ -1,6 +1,6 @@
 """The default store: one SQLite file with rows, tags, vectors (sqlite-vec) and full text (FTS5)."""
 
-from .index import IndexOptions
+from .index import IndexOptions, LiveIndex
 from .store import SqliteVecStorage
 from .upkeep.inspection import DATABASE_DAMAGED, Finding, Inspection
 from .upkeep.upkeep import ONE_MEMORY_ONLY, Repaired, StoreUpkeep
@@ -11,6 +11,7 @@ __all__ = [
     "Finding",
     "IndexOptions",
     "Inspection",
+    "LiveIndex",
     "Repaired",
     "SqliteVecStorage",
     "StoreUpkeep",

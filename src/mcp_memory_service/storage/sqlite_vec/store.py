@@ -49,7 +49,7 @@ from ..vectors import checked_vector
 from .file.connection import connect, create_store_file, make_store_private, require_safe_sqlite, translated_errors
 from .file.connections import ConnectionPool, writer_queue
 from .file.filesystems import require_local
-from .index import IndexOptions, LiveIndex, SearchIndex, index_file
+from .index import IndexFactory, SearchIndex, index_file
 from .queries import feedback as learning
 from .queries import graph, idempotency, reads, writes
 from .queries.snapshot import SnapshotReads
@@ -76,7 +76,7 @@ class SqliteVecStorage:
         self._threads = threads
         self._model_id = model_id
         self._analyze = analyze
-        self._index = index
+        self.index = index
         self._searching = asyncio.Semaphore(SEARCHES_AT_ONCE)
         self._try_erasing_after = 0.0
 
@@ -89,13 +89,13 @@ class SqliteVecStorage:
         analyze: TextAnalyzer,
         *,
         on_any_filesystem: bool = False,
-        index: IndexOptions | None = None,
+        index: IndexFactory | None = None,
     ) -> "SqliteVecStorage":
         """Create or migrate the file, check that its vectors are of this model, and connect to it. With an index, large
         stores are searched in memory; it takes a moment to be ready, so that it is for processes that stay."""
         await asyncio.to_thread(_require_trustworthy, path, on_any_filesystem)
         threads = await asyncio.to_thread(_prepared, path, model_id, dimension, analyze)
-        return cls(threads, model_id, analyze, index and LiveIndex(path, model_id, threads, index))
+        return cls(threads, model_id, analyze, index(threads, model_id) if index else None)
 
     @classmethod
     async def open_existing(
@@ -117,7 +117,7 @@ class SqliteVecStorage:
         return await self._write(store_all)
 
     async def search(self, work: SearchWork[T], *, part_by_part: bool = False) -> T:
-        if not part_by_part and self._index is not None and self._index.searches_are_brief:
+        if not part_by_part and self.index is not None and self.index.searches_are_brief:
             try:
                 async with self._searching:
                     return await self._on_snapshot(lambda snapshot: Inline().run(snapshot, work))
@@ -265,17 +265,17 @@ class SqliteVecStorage:
         await self._threads.try_write(write)
 
     async def wait_ready(self) -> None:
-        if self._index:
-            await self._index.wait_ready()
+        if self.index:
+            await self.index.wait_ready()
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        return self._index.degraded if self._index else ()
+        return self.index.degraded if self.index else ()
 
     async def close(self) -> None:
         try:
-            if self._index:
-                await self._index.close()
+            if self.index:
+                await self.index.close()
         finally:
             await self._threads.close()
 
@@ -286,7 +286,7 @@ class SqliteVecStorage:
         """On a snapshot of its own, with the index if it is ready."""
 
         def read(connection: apsw.Connection) -> T:
-            index = self._index.reader_for(connection) if self._index else None
+            index = self.index.reader_for(connection) if self.index else None
             return work(SnapshotReads(connection, index, self._require_unchanged))
 
         return await self._threads.read(read)
@@ -310,8 +310,8 @@ class SqliteVecStorage:
         """Its file holds what was purged, if not as text."""
         with translated_errors():
             index_file(self._threads.path).unlink(missing_ok=True)
-        if self._index:
-            self._index.build_again()
+        if self.index:
+            self.index.build_again()
 
     def _require_unchanged(self, connection: apsw.Connection) -> int | None:
         """While we run, another process may upgrade the file or restore a backup into it. Returns the dimension."""

@@ -32,7 +32,7 @@ VECTOR_PAGE = 32
 MAX_SEQUENCE = 2**63 - 1
 
 
-async def nearest(
+async def retrieve(
     connection: QdrantConnection, query_vector: Vector, limit: int, where: MemoryFilter
 ) -> list[Candidate]:
     options = connection.options

@@ -17,7 +17,7 @@ MAX_COMBINED = 10
 BREADTH = 1.1
 
 
-async def tagged(
+async def search_by_tag(
     connection: QdrantConnection, weights: Mapping[str, float], limit: int, where: MemoryFilter
 ) -> list[Candidate]:
     def score(payload: Payload) -> float:

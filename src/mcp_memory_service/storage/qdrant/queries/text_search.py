@@ -8,15 +8,21 @@ from itertools import islice
 
 from qdrant_client import models
 
+from ....hybrid_search.bm25 import fts5_idf, idf, length_norm, lucene_idf, term_weight
 from ....models import MemoryFilter, QueryTerms, TextMatches
-from ..bm25 import Corpus, bm25, log_odds, rarity, search_breadth, server_rarity
 from ..connection import QdrantConnection
-from ..corpus_stats import TextStatistics
+from ..corpus_stats import Corpus, TextStatistics
 from ..filters import equals, has_phrase, has_term, passing
-from ..points import NAME_MARK, TERMS, Payload, sparse_vector
-from .top_candidates import Scored, SparseSearch, best_first, leading
+from ..points import NAME_MARK, REFERENCE_LENGTH, TERMS, Payload, sparse_vector
+from .top_candidates import Scored, SparseSearch, leading, ranked
 
 FIELDS = ("terms", "length")
+
+# The further the true mean length is from that of the stored weights, the more candidates are fetched. With so many,
+# the first 250 and the first 20 are those of FTS5 for all of 60 queries on each of six sets, of 35 to 1,736 words a
+# text (bench/stores_agree.py).
+BREADTH_PER_RATIO = 0.6
+MAX_BREADTH = 6.0
 
 # So many kinds of equals are looked through where a search is cut; there is mostly one.
 MAX_SHAPES = 8
@@ -58,26 +64,34 @@ class WordRanking:
     """A query with all that is needed to score memories by it."""
 
     sought: Sought
-    rarities: Sequence[float]
+    idfs: Sequence[float]
     """Of each alternative."""
-    average_length: float
+    mean_length: float
     query_weights: Mapping[str, float]
-    """Of single words and names: what turns the rarity that the server multiplies each by into ours."""
+    """Of single words and names: what turns the idf that the server multiplies each by into that of FTS5."""
     where: MemoryFilter
 
     @classmethod
-    def of(cls, sought: Sought, corpus: Corpus, having: Sequence[int], where: MemoryFilter) -> "WordRanking":
-        """`having` says how many memories of the corpus have each alternative."""
-        rarities = [rarity(corpus.memories, count) for count in having]
+    def of(
+        cls, sought: Sought, corpus: Corpus, document_frequencies: Sequence[int], where: MemoryFilter
+    ) -> "WordRanking":
+        idfs = [fts5_idf(corpus.memories, each) for each in document_frequencies]
         corrections = [
-            ours / server_rarity(corpus.memories, count) for ours, count in zip(rarities, having, strict=True)
+            ours / lucene_idf(corpus.memories, each) for ours, each in zip(idfs, document_frequencies, strict=True)
         ]
         of_words = dict(zip(sought.words, corrections, strict=False))
         of_names = dict(zip(reversed(sought.names), reversed(corrections), strict=False))
-        return cls(sought, rarities, corpus.average_length, of_words | of_names, where)
+        return cls(sought, idfs, corpus.mean_length, of_words | of_names, where)
 
     def score(self, payload: Payload) -> float:
-        return bm25(self.sought.counts(_terms(payload)), self.rarities, payload["length"], self.average_length)
+        """BM25, added up in the order of the alternatives; 0 if the text has none of them."""
+        norm = length_norm(payload["length"], self.mean_length)
+        counts = self.sought.counts(_terms(payload))
+        score = 0.0  # one by one: `sum` adds up more exactly than FTS5 does
+        for idf_of_term, count in zip(self.idfs, counts, strict=True):
+            if count:
+                score += idf_of_term * term_weight(count, norm)
+        return score
 
     def searches(self) -> list[SparseSearch]:
         """One for all single words and names, and one for each phrase."""
@@ -97,7 +111,8 @@ class WordRanking:
     def _search(
         self, weights: Mapping[str, float], where: models.Filter, alike: Callable[[Sequence[Scored]], models.Filter]
     ) -> SparseSearch:
-        breadth = search_breadth(self.average_length)
+        ratio = self.mean_length / REFERENCE_LENGTH
+        breadth = min(MAX_BREADTH, 1.0 + BREADTH_PER_RATIO * max(ratio, 1.0 / ratio))
         return SparseSearch(sparse_vector(weights), TERMS, where, FIELDS, self.score, alike, breadth)
 
     def _alike(self, found: Sequence[Scored]) -> models.Filter:
@@ -115,16 +130,18 @@ class WordRanking:
         )
 
 
-async def matching(
+async def search_by_text(
     connection: QdrantConnection, statistics: TextStatistics, terms: QueryTerms, limit: int, where: MemoryFilter
 ) -> TextMatches:
     if not terms:
         return TextMatches()
     sought = Sought.of(terms)
-    corpus, having = await asyncio.gather(statistics.corpus(), statistics.having_each(sought.conditions))
-    ranking = WordRanking.of(sought, corpus, having, where)
+    corpus, document_frequencies = await asyncio.gather(
+        statistics.corpus(), statistics.document_frequencies(sought.conditions)
+    )
+    ranking = WordRanking.of(sought, corpus, document_frequencies, where)
     found = await asyncio.gather(*(leading(connection, search, limit) for search in ranking.searches()))
-    together = best_first(scored for part in found for scored in part)
+    together = ranked(scored for part in found for scored in part)
     words_of_best = [word for scored in together[:1] for word in _terms(scored.payload)]
     return TextMatches(
         [scored.candidate for scored in together[:limit]], frozenset(terms.all_words).intersection(words_of_best)
@@ -134,8 +151,8 @@ async def matching(
 async def inverse_document_frequencies(statistics: TextStatistics, words: Sequence[str]) -> dict[str, float]:
     """A memory has a word as such or as a name."""
     either = [models.Filter(should=[has_term(word), has_term(NAME_MARK + word)]) for word in words]
-    corpus, having = await asyncio.gather(statistics.corpus(), statistics.having_each(either))
-    return {word: max(0.0, log_odds(corpus.memories, count)) for word, count in zip(words, having, strict=True)}
+    corpus, counted = await asyncio.gather(statistics.corpus(), statistics.document_frequencies(either))
+    return {word: idf(corpus.memories, each) for word, each in zip(words, counted, strict=True)}
 
 
 def _terms(payload: Payload) -> list[str]:

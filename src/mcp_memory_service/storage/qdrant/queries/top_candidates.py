@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from qdrant_client import models
 
+from ....hybrid_search import best_first
 from ....models import Candidate
 from ..connection import QdrantConnection
 from ..filters import equals
@@ -66,28 +67,28 @@ async def leading(connection: QdrantConnection, search: SparseSearch, limit: int
     )
     # Hundreds of texts are looked through: the event loop goes on meanwhile.
     scored = (_scored(payload_of(point), search.score, point.score) for point in answer.points)
-    ranked = await asyncio.to_thread(best_first, scored)
+    best = await asyncio.to_thread(ranked, scored)
     if len(answer.points) == fetched:
-        cut = _cut_equals(ranked, limit, lowest=answer.points[-1].score)
+        cut = _cut_equals(best, limit, lowest=answer.points[-1].score)
         if cut:
-            ranked = best_first([*ranked, *await _newest(connection, search, search.alike(cut), limit)])
-    return ranked[:limit]
+            best = ranked([*best, *await _newest(connection, search, search.alike(cut), limit)])
+    return best[:limit]
 
 
-def best_first(found: Iterable[Scored]) -> list[Scored]:
+def ranked(found: Iterable[Scored]) -> list[Scored]:
     """By score, then newest first, each once; what scores nothing was found by mistake."""
     by_id = {scored.candidate.content_hash: scored for scored in found if scored.candidate.score > 0}
-    return sorted(by_id.values(), key=_order)
+    return sorted(by_id.values(), key=lambda scored: best_first(scored.candidate))
 
 
-def _cut_equals(ranked: Sequence[Scored], limit: int, lowest: float) -> list[Scored]:
+def _cut_equals(best: Sequence[Scored], limit: int, lowest: float) -> list[Scored]:
     """Those at the limit that score alike and as low as the last that was sent: more of them may not have been sent."""
-    if not ranked:
+    if not best:
         return []
-    last_score = ranked[:limit][-1].candidate.score
+    last_score = best[:limit][-1].candidate.score
     return [
         scored
-        for scored in ranked
+        for scored in best
         if scored.candidate.score == last_score and scored.server_score <= lowest + abs(lowest) * ROUNDING
     ]
 
@@ -105,8 +106,3 @@ async def _newest(connection: QdrantConnection, search: SparseSearch, alike: mod
 
 def _scored(payload: Payload, score: Score, server_score: float) -> Scored:
     return Scored(candidate_from(payload, score(payload)), payload, server_score)
-
-
-def _order(scored: Scored) -> tuple[float, int, str]:
-    candidate = scored.candidate
-    return -candidate.score, -candidate.created_at, candidate.content_hash

@@ -4,7 +4,7 @@ format/ is what it is made of; build/ makes it from the rows; live/ keeps it in 
 """
 
 from .format.segment_file import index_file
-from .live.lifecycle import IndexOptions, LiveIndex, SearchIndex
+from .live.lifecycle import IndexFactory, IndexOptions, LiveIndex, SearchIndex
 from .query.reader import IndexReader
 
-__all__ = ["IndexOptions", "IndexReader", "LiveIndex", "SearchIndex", "index_file"]
+__all__ = ["IndexFactory", "IndexOptions", "IndexReader", "LiveIndex", "SearchIndex", "index_file"]

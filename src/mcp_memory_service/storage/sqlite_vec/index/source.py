@@ -1,8 +1,7 @@
-"""The rows that an index is made of, in batches."""
+"""The memories an index is made of: the log of their changes, their rows, and these as columns."""
 
 import json
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -10,11 +9,20 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import StorageUnavailable
+from ....hybrid_search.columns.digests import DIGEST_BYTES
 from ..schema import TEXT_TOKENIZER, pinned_embedding
-from .format.segment_file import Position
+from .format.quantization import Quantizer, as_bytes
+from .format.segment import NO_SEQUENCE, NONE, Chunks, Documents
 
 Tokens = Callable[[str], list[str]]
+
+
+class Position(NamedTuple):
+    """A place in the log of changes. The mark is a random number: it tells this log from another one that also has a
+    change of that number, as after a backup was put back."""
+
+    sequence: int
+    mark: int
 
 
 class DocumentRow(NamedTuple):
@@ -32,7 +40,7 @@ class DocumentRow(NamedTuple):
     """Folded, as a JSON array."""
 
 
-_COLUMNS = """
+COLUMNS_OF_ROW = """
     m.id, m.namespace, m.content_hash, m.created_at, m.memory_type, m.session, m.sequence, w.labels, w.words, w.names,
     (SELECT json_group_array(t.folded) FROM memory_tags mt JOIN tags t ON t.id = mt.tag_id WHERE mt.memory_id = m.id)
 """
@@ -48,68 +56,31 @@ class Batch:
     vectors: NDArray[np.float32]
 
 
-class AllRows:
-    """All memories, batch by batch, each on a snapshot of its own: with one for all, SQLite could not empty its log
-    while they are read. What changes meanwhile is known in the end."""
-
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-        self._last_id = -1
-        self.position = newest_position(connection)
-        """All changes up to this one were read, but for those of `changed_since`."""
-        self.changed_since: set[int] = set()
-        """The memories that were changed or deleted after they were read."""
-
-    def batches(self, size: int) -> Iterator[Batch]:
-        while (batch := self._next(size)).documents:
-            yield batch
-
-    def _next(self, size: int) -> Batch:
-        sql = f"""
-            SELECT {_COLUMNS} FROM memories m JOIN memory_words w ON w.memory_id = m.id
-            WHERE m.id > ? ORDER BY m.id LIMIT ?
-        """  # noqa: S608
-        with _one_snapshot(self._connection):
-            self._note_changes()
-            rows = list(map(DocumentRow._make, self._connection.execute(sql, (self._last_id, size))))
-            batch = _with_vectors(self._connection, rows)
-        if rows:
-            self._last_id = rows[-1].memory_id
-        return batch
-
-    def _note_changes(self) -> None:
-        newest = newest_position(self._connection)
-        if newest == self.position:
-            return
-        if not follows(self._connection, self.position):
-            raise StorageUnavailable("More has changed than the log of changes holds, or the store was restored.")
-        changed = self._connection.execute(
-            "SELECT DISTINCT memory_id FROM changes WHERE sequence > ? AND memory_id <= ?",
-            (self.position.sequence, self._last_id),
-        )
-        self.changed_since.update(cast("int", row[0]) for row in changed)
-        self.position = newest
+def newest_position(connection: apsw.Connection) -> Position:
+    row = connection.execute("SELECT sequence, mark FROM changes ORDER BY sequence DESC LIMIT 1").fetchone()
+    return Position(*cast("tuple[int, int]", row)) if row else Position(0, 0)
 
 
-@contextmanager
-def _one_snapshot(connection: apsw.Connection) -> Generator[None, None, None]:
-    with connection:  # a savepoint: of its own, or of the transaction there is
-        yield
+def follows(connection: apsw.Connection, position: Position) -> bool:
+    """Whether the log still has this change, so that all later ones can be read from it. A log of another history has
+    another mark there, or nothing."""
+    row = connection.execute("SELECT mark FROM changes WHERE sequence = ?", (position.sequence,)).fetchone()
+    return row is not None and row[0] == position.mark
 
 
 def batch_of(connection: apsw.Connection, memory_ids: Sequence[int]) -> Batch:
     """These memories, as far as they are there."""
     rows = connection.execute(
         f"""
-        SELECT {_COLUMNS} FROM json_each(?) asked CROSS JOIN memories m ON m.id = asked.value
+        SELECT {COLUMNS_OF_ROW} FROM json_each(?) asked CROSS JOIN memories m ON m.id = asked.value
         JOIN memory_words w ON w.memory_id = m.id ORDER BY m.id
         """,  # noqa: S608
         (json.dumps(list(memory_ids)),),
     )
-    return _with_vectors(connection, list(map(DocumentRow._make, rows)))
+    return with_vectors(connection, list(map(DocumentRow._make, rows)))
 
 
-def _with_vectors(connection: apsw.Connection, documents: list[DocumentRow]) -> Batch:
+def with_vectors(connection: apsw.Connection, documents: list[DocumentRow]) -> Batch:
     place_of = {row.memory_id: place for place, row in enumerate(documents)}
     rows = connection.execute(
         """
@@ -130,27 +101,6 @@ def as_matrix(embeddings: Sequence[bytes], dimension: int | None) -> NDArray[np.
     return np.frombuffer(b"".join(embeddings), np.float32).reshape(len(embeddings), dimension or 0)
 
 
-def newest_position(connection: apsw.Connection) -> Position:
-    row = connection.execute("SELECT sequence, mark FROM changes ORDER BY sequence DESC LIMIT 1").fetchone()
-    return Position(*cast("tuple[int, int]", row)) if row else Position(0, 0)
-
-
-def follows(connection: apsw.Connection, position: Position) -> bool:
-    """Whether the log still has this change, so that all later ones can be read from it. A log of another history has
-    another mark there, or nothing."""
-    row = connection.execute("SELECT mark FROM changes WHERE sequence = ?", (position.sequence,)).fetchone()
-    return row is not None and row[0] == position.mark
-
-
-def changes_after(connection: apsw.Connection, position: Position, most: int) -> list[tuple[int, int, int]]:
-    """Sequence, mark and memory id of the next changes, oldest first."""
-    rows = connection.execute(
-        "SELECT sequence, mark, memory_id FROM changes WHERE sequence > ? ORDER BY sequence LIMIT ?",
-        (position.sequence, most),
-    )
-    return cast("list[tuple[int, int, int]]", rows.fetchall())
-
-
 def tokens_like(connection: apsw.Connection) -> Tokens:
     """Cuts indexed text as the text index of the database does."""
     tokenizer = connection.fts5_tokenizer(*TEXT_TOKENIZER)
@@ -164,3 +114,53 @@ def tokens_like(connection: apsw.Connection) -> Tokens:
         return cast("list[str]", found)
 
     return tokens
+
+
+class NameCodes:
+    """Numbers for names, in the order in which they came. Grows in one thread while others look names up."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.codes: dict[str, int] = {}
+        self.names: list[str] = []
+        for name in names:
+            self.add(name)
+
+    def add(self, name: str | None) -> int:
+        if name is None:
+            return NONE
+        code = self.codes.get(name)
+        if code is None:
+            code = len(self.names)
+            self.names.append(name)
+            self.codes[name] = code
+        return code
+
+
+def encoded_documents(
+    rows: Sequence[DocumentRow],
+    lengths: Sequence[int],
+    namespaces: NameCodes,
+    memory_types: NameCodes,
+    sessions: NameCodes,
+) -> Documents:
+    digests = np.frombuffer(bytes.fromhex("".join(row.content_hash for row in rows)), np.uint8)
+    return Documents(
+        memory_ids=np.array([row.memory_id for row in rows], np.int64),
+        hashes=digests.reshape(len(rows), DIGEST_BYTES),
+        created_at=np.array([row.created_at for row in rows], np.int64),
+        namespaces=np.array([namespaces.add(row.namespace) for row in rows], np.int32),
+        memory_types=np.array([memory_types.add(row.memory_type) for row in rows], np.int32),
+        sessions=np.array([sessions.add(row.session) for row in rows], np.int32),
+        sequences=np.array([NO_SEQUENCE if row.sequence is None else row.sequence for row in rows], np.int64),
+        lengths=np.array(lengths, np.uint32),
+    )
+
+
+def encoded_chunks(batch: Batch, first_document: int, quantizer: Quantizer) -> Chunks:
+    stored, scales = as_bytes(batch.vectors)
+    return Chunks(
+        documents=(batch.places + first_document).astype(np.int32),
+        stored=stored,
+        scales=scales,
+        codes=quantizer.codes(batch.vectors),
+    )

@@ -1,13 +1,13 @@
 """The queries; each takes a connection and runs inside one snapshot."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import cast
 
 import apsw
 import numpy as np
 
+from ....hybrid_search.bm25 import idf
 from ....models import (
     Candidate,
     EmbeddedMemory,
@@ -27,10 +27,10 @@ from ..schema import pinned_embedding, schema_version
 ALL_ROWS = -1  # as a LIMIT
 
 
-def nearest(connection: apsw.Connection, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
-    """Exact search over all vectors that pass the filter, keeping the nearest window of each memory.
+def retrieve(connection: apsw.Connection, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
+    """Exact search over all vectors that pass the filter, keeping the nearest chunk of each memory.
 
-    Windows of one memory take several of the fetched rows: if they leave too few memories, all rows are read. Grouping
+    Chunks of one memory take several of the fetched rows: if they leave too few memories, all rows are read. Grouping
     in SQL instead costs three times as much, for stores that mostly hold short texts.
     """
     matches, values = condition(where)
@@ -56,7 +56,7 @@ def nearest(connection: apsw.Connection, query_vector: Vector, limit: int, where
     return list(found.values())[:limit]
 
 
-def tagged(
+def search_by_tag(
     connection: apsw.Connection, weights: Mapping[str, float], limit: int, where: MemoryFilter
 ) -> list[Candidate]:
     matches, values = condition(where)
@@ -76,7 +76,7 @@ def tagged(
     return list(map(Candidate._make, rows))
 
 
-def matching(connection: apsw.Connection, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
+def search_by_text(connection: apsw.Connection, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
     if not terms:
         return []
     matches, values = condition(where)
@@ -122,16 +122,12 @@ def _quoted(text: str) -> str:
 
 def inverse_document_frequencies(connection: apsw.Connection, words: Sequence[str]) -> dict[str, float]:
     memories = int(connection.execute("SELECT count(*) FROM memories").get)
-    rarities: dict[str, float] = {}
-    for word in words:
-        row = connection.execute("SELECT doc FROM memory_vocabulary WHERE term = ?", (word,)).fetchone()
-        having = cast("int", row[0]) if row else 0
-        rarities[word] = max(0.0, math.log((memories - having + 0.5) / (having + 0.5)))
-    return rarities
+    counted = "SELECT doc FROM memory_vocabulary WHERE term = ?"
+    return {word: idf(memories, connection.execute(counted, (word,)).get or 0) for word in words}
 
 
 def similarities(connection: apsw.Connection, query_vector: Vector, memory_ids: Sequence[int]) -> dict[int, float]:
-    """Of the memories that are there, each by its nearest window."""
+    """Of the memories that are there, each by its nearest chunk."""
     rows = connection.execute(
         """
         SELECT v.memory_id, max(1.0 - vec_distance_cosine(v.embedding, ?))
@@ -195,11 +191,11 @@ def tags_version(connection: apsw.Connection) -> int:
     return int(connection.execute("SELECT value FROM store_info WHERE key = 'tags_version'").get or 0)
 
 
-def count_memories(connection: apsw.Connection, namespace: str) -> int:
+def count_all_memories(connection: apsw.Connection, namespace: str) -> int:
     return int(connection.execute("SELECT count(*) FROM memories WHERE namespace = ?", (namespace,)).get)
 
 
-def many_memories(connection: apsw.Connection, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
+def get_many(connection: apsw.Connection, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
     rows = connection.execute(
         f"""
         SELECT {MEMORY_COLUMNS} FROM json_each(?) asked

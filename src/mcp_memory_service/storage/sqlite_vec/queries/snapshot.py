@@ -7,8 +7,6 @@ import apsw
 from ....models import Candidate, Memory, MemoryFilter, QueryTerms, TextMatches, Vector
 from ...vectors import checked_vector
 from ..index import IndexReader
-from ..index.query import indexed_reads
-from ..index.query import search as searching
 from . import reads
 
 
@@ -18,43 +16,43 @@ class SnapshotReads:
     def __init__(
         self,
         connection: apsw.Connection,
-        reader: IndexReader | None,
+        index: IndexReader | None,
         dimension_of: Callable[[apsw.Connection], int | None],
     ) -> None:
         self._connection = connection
-        self._reader = reader
+        self._index = index
         self._dimension_of = dimension_of
 
-    def _reader_for(self, where: MemoryFilter) -> IndexReader | None:
-        """The index knows neither sources nor kinds."""
-        return None if where.scope is not None or where.kinds else self._reader
+    def _index_for(self, where: MemoryFilter) -> IndexReader | None:
+        """It knows neither sources nor kinds."""
+        return None if where.scope is not None or where.kinds else self._index
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        reader = self._reader_for(where)
-        if reader is None:
+        index = self._index_for(where)
+        if index is None:
             query = checked_vector(query_vector, self._dimension_of(self._connection))
-            return reads.nearest(self._connection, query, limit, where)
-        query = checked_vector(query_vector, reader.dimension)
-        return indexed_reads.nearest(self._connection, reader, query, limit, where)
+            return reads.retrieve(self._connection, query, limit, where)
+        query = checked_vector(query_vector, index.dimension)
+        return index.retrieve(self._connection, query, limit, where)
 
     async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        reader = self._reader_for(where)
-        if reader is None:
-            return reads.tagged(self._connection, weights, limit, where)
-        return searching.tagged(reader, weights, limit, where)
+        index = self._index_for(where)
+        if index is None:
+            return reads.search_by_tag(self._connection, weights, limit, where)
+        return index.search_by_tag(weights, limit, where)
 
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
-        reader = self._reader_for(where)
-        if reader is None:
-            found = reads.matching(self._connection, terms, limit, where)
+        index = self._index_for(where)
+        if index is None:
+            found = reads.search_by_text(self._connection, terms, limit, where)
         else:
-            found = indexed_reads.matching(self._connection, reader, terms, limit, where)
+            found = index.search_by_text(self._connection, terms, limit, where)
         return TextMatches(found, reads.words_of_best(self._connection, found, terms, where.namespace))
 
     async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
-        if self._reader is None:
+        if self._index is None:
             return reads.inverse_document_frequencies(self._connection, words)
-        return searching.inverse_document_frequencies(self._reader, words)
+        return self._index.inverse_document_frequencies(words)
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         return reads.adjacent(self._connection, content_hashes, limit, where)
@@ -63,9 +61,9 @@ class SnapshotReads:
         return reads.tags_version(self._connection)
 
     async def count_all_memories(self, namespace: str) -> int:
-        if self._reader is None:
-            return reads.count_memories(self._connection, namespace)
-        return self._reader.count(namespace)
+        if self._index is None:
+            return reads.count_all_memories(self._connection, namespace)
+        return self._index.count_all_memories(namespace)
 
     async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
-        return reads.many_memories(self._connection, namespace, content_hashes)
+        return reads.get_many(self._connection, namespace, content_hashes)

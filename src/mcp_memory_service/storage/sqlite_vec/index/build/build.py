@@ -1,9 +1,11 @@
-"""Makes an index from the rows."""
+"""Makes the file of an index from the rows."""
 
 import json
 import secrets
 from array import array
 from collections import defaultdict
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from itertools import count
 from pathlib import Path
@@ -13,13 +15,25 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from .....errors import StorageUnavailable
 from ...schema import pinned_embedding
-from ..format.columns import Chunks, Documents, NameCodes, encoded_chunks, encoded_documents
-from ..format.postings import NAME, TAG, WORD, term_keys
 from ..format.quantization import Quantizer
+from ..format.segment import NAME, TAG, WORD, Chunks, Documents, tag_term, term_keys
 from ..format.segment_file import Column, Header, write_segment_file
-from ..query.reader import tag_term
-from ..source import AllRows, Batch, DocumentRow, Tokens, as_matrix, tokens_like
+from ..source import (
+    COLUMNS_OF_ROW,
+    Batch,
+    DocumentRow,
+    NameCodes,
+    Tokens,
+    as_matrix,
+    encoded_chunks,
+    encoded_documents,
+    follows,
+    newest_position,
+    tokens_like,
+    with_vectors,
+)
 
 BATCH = 4_000
 SAMPLED_VECTORS = 20_000
@@ -39,7 +53,7 @@ def build(connection: apsw.Connection, target: Path) -> None:
         Header(
             position=rows.position,
             model_id=model_id or "",
-            salt=made.terms.salt.hex(),
+            salt=made.terms.salt,
             tokens=made.tokens,
             namespaces=tuple(made.namespaces.names),
             memory_types=tuple(made.memory_types.names),
@@ -57,11 +71,60 @@ def _sample(connection: apsw.Connection) -> NDArray[np.float32]:
     return as_matrix([cast("bytes", row[0]) for row in rows], pinned_embedding(connection)[1])
 
 
+class AllRows:
+    """All memories, batch by batch, each on a snapshot of its own: with one for all, SQLite could not empty its log
+    while they are read. What changes meanwhile is known in the end."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._last_id = -1
+        self.position = newest_position(connection)
+        """All changes up to this one were read, but for those of `changed_since`."""
+        self.changed_since: set[int] = set()
+        """The memories that were changed or deleted after they were read."""
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        while (batch := self._next(size)).documents:
+            yield batch
+
+    def _next(self, size: int) -> Batch:
+        sql = f"""
+            SELECT {COLUMNS_OF_ROW} FROM memories m JOIN memory_words w ON w.memory_id = m.id
+            WHERE m.id > ? ORDER BY m.id LIMIT ?
+        """  # noqa: S608
+        with _one_snapshot(self._connection):
+            self._note_changes()
+            rows = list(map(DocumentRow._make, self._connection.execute(sql, (self._last_id, size))))
+            batch = with_vectors(self._connection, rows)
+        if rows:
+            self._last_id = rows[-1].memory_id
+        return batch
+
+    def _note_changes(self) -> None:
+        newest = newest_position(self._connection)
+        if newest == self.position:
+            return
+        if not follows(self._connection, self.position):
+            raise StorageUnavailable("More has changed than the log of changes holds, or the store was restored.")
+        changed = self._connection.execute(
+            "SELECT DISTINCT memory_id FROM changes WHERE sequence > ? AND memory_id <= ?",
+            (self.position.sequence, self._last_id),
+        )
+        self.changed_since.update(cast("int", row[0]) for row in changed)
+        self.position = newest
+
+
+@contextmanager
+def _one_snapshot(connection: apsw.Connection) -> Generator[None, None, None]:
+    with connection:  # a savepoint: of its own, or of the transaction there is
+        yield
+
+
 class _Columns:
     def __init__(self, quantizer: Quantizer, tokens: Tokens) -> None:
         self._quantizer = quantizer
         self._documents: list[Documents] = []
-        self._windows: list[Chunks] = []
+        self._chunks: list[Chunks] = []
         self._size = 0
         self.namespaces = NameCodes()
         self.memory_types = NameCodes()
@@ -75,16 +138,16 @@ class _Columns:
         self._documents.append(
             encoded_documents(batch.documents, lengths, self.namespaces, self.memory_types, self._sessions)
         )
-        self._windows.append(encoded_chunks(batch, self._size, self._quantizer))
+        self._chunks.append(encoded_chunks(batch, self._size, self._quantizer))
         self._size += len(batch.documents)
 
     def columns(self) -> dict[str, Column]:
         columns: dict[str, Column] = {"mean": self._quantizer.mean}
         for field in fields(Documents):
-            columns[field.name] = np.concatenate([getattr(segment, field.name) for segment in self._documents])
+            columns[field.name] = np.concatenate([getattr(batch, field.name) for batch in self._documents])
         for field in fields(Chunks):
-            segments = [getattr(segment, field.name) for segment in self._windows]
-            columns[f"chunk_{field.name}"] = np.concatenate(segments, axis=1 if field.name == "codes" else 0)
+            of_batches = [getattr(batch, field.name) for batch in self._chunks]
+            columns[f"chunk_{field.name}"] = np.concatenate(of_batches, axis=1 if field.name == "codes" else 0)
         names = [name.encode() for name in self._sessions.names]
         columns["session_names"] = np.frombuffer(b"".join(names), np.uint8)
         columns["session_starts"] = np.cumsum([0, *map(len, names)], dtype=np.int64)
@@ -121,7 +184,7 @@ class _Terms:
         return lengths
 
     def columns(self) -> dict[str, Column]:
-        by_number, documents, frequencies = (np.concatenate(segments) for segments in zip(*self._counted, strict=True))
+        by_number, documents, frequencies = (np.concatenate(columns) for columns in zip(*self._counted, strict=True))
         self._counted.clear()
         keys = self._keys()
         # From the order of numbers to that of keys; within a term, documents stay in order.

@@ -38,7 +38,7 @@ def main(store: Path, least_sequence: int) -> None:
         os.nice(BEHIND_SEARCHES)
     target = index_file(store)
     with _one_at_a_time(store), closing(connect(store, read_only=True)) as connection:
-        if _is_there(connection, target, least_sequence):
+        if is_current(connection, target, least_sequence):
             return
         for _ in range(ATTEMPTS):
             before = purges(connection)
@@ -50,12 +50,13 @@ def main(store: Path, least_sequence: int) -> None:
     raise StorageUnavailable("Memories are purged faster than the index is built.")
 
 
-def _is_there(connection: apsw.Connection, target: Path, least_sequence: int) -> bool:
+def is_current(connection: apsw.Connection, target: Path, least_sequence: int) -> bool:
+    """Whether the file has all changes up to this one, and hardly anything outside of it."""
     try:
-        snapshot = read_segment_file(target)
+        file = read_segment_file(target)
     except Unusable:
         return False
-    position, columns = snapshot.header.position, snapshot.columns
+    position, columns = file.header.position, file.columns
     # What changed while it was built is gone from it and comes to it again.
     outside = 2 * columns["changed_since"].size
     if is_worth_rebuilding(outside, columns["memory_ids"].size):

@@ -1,4 +1,4 @@
-"""Vectors made small: sign bits, compared by counting those that differ, and bytes for a closer look at the nearest."""
+"""Quantized vectors: sign bits, compared by counting those that differ, and bytes to score the nearest by."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -12,9 +12,9 @@ from .....models import Vector
 WORD_BITS = 64
 ROUNDS = 2
 SEED = 20_261_116
-"""Any number, but the same for all: an index is made again exactly as it was."""
+"""Any number, but always the same: an index is made again exactly as it was."""
 
-# So many at a time stay in the cache of a core.
+# As many as stay in the cache of a core.
 SCANNED_AT_ONCE = 32_768
 COMPARED_AT_ONCE = 512
 SAMPLE_STEP = 17
@@ -23,7 +23,7 @@ SAMPLED_FROM = 1_000
 """Asked for fewer, a sample would tell too little of them."""
 
 SCANNED_IN_STEPS = 300_000
-"""From so many on, half of the words decide which codes are looked at with all of them: memory is what a scan of more
+"""From so many codes on, half of their words decide which are compared with all of them: memory is what a scan of more
 waits for."""
 MIN_WORDS_FOR_STEPS = 4
 KEPT_BY_FIRST_STEP = 25
@@ -116,10 +116,10 @@ def nearest_codes(
     first = words // 2 if in_steps else words
     differing = differing_bits(codes[:first], query[:first])
     if not in_steps:
-        return about_the_least(differing, wanted, passing)
-    rows = about_the_least(differing, max(count // KEPT_BY_FIRST_STEP, 4 * wanted), passing)
+        return about_smallest(differing, wanted, passing)
+    rows = about_smallest(differing, max(count // KEPT_BY_FIRST_STEP, 4 * wanted), passing)
     of_all_words = differing_bits(codes[first:].take(rows, axis=1), query[first:]) + differing[rows].astype(np.uint16)
-    return rows[about_the_least(of_all_words, wanted)]
+    return rows[about_smallest(of_all_words, wanted)]
 
 
 def differing_bits(codes: Codes, query: NDArray[np.uint64]) -> Counts:
@@ -129,18 +129,18 @@ def differing_bits(codes: Codes, query: NDArray[np.uint64]) -> Counts:
     xored = np.empty(min(count, SCANNED_AT_ONCE), np.uint64)
     bits = np.empty(xored.size, np.uint8)
     for start in range(0, count, SCANNED_AT_ONCE):
-        segment = differing[start : start + SCANNED_AT_ONCE]
-        size = segment.size
+        block = differing[start : start + SCANNED_AT_ONCE]
+        size = block.size
         for row, word in zip(codes, query, strict=True):
             np.bitwise_xor(row[start : start + size], word, out=xored[:size])
             np.bitwise_count(xored[:size], out=bits[:size])
-            np.add(segment, bits[:size], out=segment)
+            np.add(block, bits[:size], out=block)
     return differing
 
 
-def about_the_least(values: Counts, wanted: int, passing: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
-    """The positions of the `wanted` least values of those that pass, and of those equal to the last of them. Of many
-    values, a sample says where that is, so that it may be a tenth more or fewer."""
+def about_smallest(values: Counts, wanted: int, passing: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+    """The positions of the `wanted` smallest values of those that pass, and of those equal to the last of them. Of many
+    values, a sample gives the threshold, so that it may be a tenth more or fewer."""
     # Sampled among those that pass: in a sample of all, what is written in turns could have no places, or all.
     places = None if passing is None else np.flatnonzero(passing)
     count = values.size if places is None else places.size
@@ -149,5 +149,6 @@ def about_the_least(values: Counts, wanted: int, passing: NDArray[np.bool_] | No
     step = SAMPLE_STEP if wanted >= SAMPLED_FROM else 1
     sample = values[::step] if places is None else values[places[::step]]
     place = min(wanted * sample.size // count, sample.size - 1)
-    near = values <= np.searchsorted(np.cumsum(np.bincount(sample)), place, side="right")
+    threshold = np.searchsorted(np.cumsum(np.bincount(sample)), place, side="right")
+    near = values <= threshold
     return np.flatnonzero(near if passing is None else near & passing)

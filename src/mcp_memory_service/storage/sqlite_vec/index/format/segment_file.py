@@ -13,16 +13,24 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .....private_files import new_private_file
 from ...file.connection import real_path
+from ..source import Position
 
 FORMAT = 3
-"""Another one is built anew, not read."""
+"""A file of another one is built anew, not read."""
+COLUMNS = frozenset(
+    (
+        "memory_ids hashes created_at namespaces memory_types sessions sequences lengths session_names session_starts"
+        " chunk_documents chunk_stored chunk_scales chunk_codes mean"
+        " term_keys term_starts term_documents term_frequencies changed_since"
+    ).split()
+)
 MAGIC = b"MMSINDEX"
 ALIGNMENT = 64
 CHUNK_BYTES = 1 << 20
@@ -33,23 +41,15 @@ Column = NDArray[Any]
 
 
 class Unusable(Exception):
-    """The file is not a whole index of ours; a new one is to be built."""
-
-
-class Position(NamedTuple):
-    """A place in the log of changes. The mark is a random number: it tells this log from another one that also has a
-    change of that number, as after a backup was put back."""
-
-    sequence: int
-    mark: int
+    """The file is not a whole index of this format; a new one is to be built."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
     position: Position
-    """All changes up to this one are in it, but for those of memories that its column `changed_since` names."""
+    """All changes up to this one are in it, but for those of memories that the column `changed_since` names."""
     model_id: str
-    salt: str
+    salt: bytes
     """Of the digests of terms."""
     tokens: int
     """In all documents together."""
@@ -71,10 +71,10 @@ def index_file(store: Path) -> Path:
 
 def write_segment_file(target: Path, header: Header, columns: Mapping[str, Column]) -> None:
     """In the place of an older one, all at once. Not synced: after a power cut the checksums tell."""
-    with new_private_file(target) as segment:
-        with segment.open("r+b") as file:
+    with new_private_file(target) as new:
+        with new.open("r+b") as file:
             _write(file, header, columns)
-        segment.replace(target)
+        new.replace(target)
 
 
 def _write(file: BinaryIO, header: Header, columns: Mapping[str, Column]) -> None:
@@ -90,11 +90,12 @@ def _write(file: BinaryIO, header: Header, columns: Mapping[str, Column]) -> Non
             crc = zlib.crc32(chunk, crc)
             file.write(chunk)
         listed.append({"name": name, "start": start, "type": column.dtype.str, "shape": column.shape, "crc": crc})
-    segments = json.dumps({"format": FORMAT, "header": asdict(header), "columns": listed}).encode()
+    described = asdict(header) | {"salt": header.salt.hex()}
+    listing = json.dumps({"format": FORMAT, "header": described, "columns": listed}).encode()
     start = file.tell()
-    file.write(segments)
+    file.write(listing)
     file.seek(0)
-    file.write(MAGIC + start.to_bytes(8, "little") + zlib.crc32(segments).to_bytes(8, "little"))
+    file.write(MAGIC + start.to_bytes(8, "little") + zlib.crc32(listing).to_bytes(8, "little"))
 
 
 def _chunks(column: Column) -> Iterator[memoryview]:
@@ -103,34 +104,37 @@ def _chunks(column: Column) -> Iterator[memoryview]:
 
 
 def read_segment_file(path: Path) -> SegmentFile:
-    """Checked and mapped; Unusable if it is not there, damaged, or of another version."""
+    """Checked and mapped; Unusable if it is not there, damaged, or of another format."""
     try:
         with path.open("rb") as file:
-            segments = _contents(file)
-            _require_intact(file, segments["columns"])
+            listing = _listing(file)
+            header = _header(listing["header"])
+            _require_intact(file, listing["columns"])
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        columns = {str(each["name"]): _column(mapped, each) for each in listing["columns"]}
     except FileNotFoundError as error:
         raise Unusable("there is none") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
         raise Unusable(str(error)) from error
     with suppress(OSError, AttributeError):  # from Linux 5.14 on; elsewhere the first searches are slower
         mapped.madvise(POPULATE_READ)
-    columns = {str(each["name"]): _column(mapped, each) for each in segments["columns"]}
-    return SegmentFile(_header(segments["header"]), columns)
+    return SegmentFile(header, columns)
 
 
-def _contents(file: BinaryIO) -> dict[str, Any]:
+def _listing(file: BinaryIO) -> dict[str, Any]:
     head = file.read(len(MAGIC) + 16)
     if head[: len(MAGIC)] != MAGIC:
         raise ValueError("it has another beginning")
     file.seek(int.from_bytes(head[len(MAGIC) : len(MAGIC) + 8], "little"))
     text = file.read()
     if zlib.crc32(text) != int.from_bytes(head[len(MAGIC) + 8 :], "little"):
-        raise ValueError("its list of segments is damaged")
-    segments = cast("dict[str, Any]", json.loads(text))
-    if segments["format"] != FORMAT:
-        raise ValueError(f"it has the format {segments['format']}, not {FORMAT}")
-    return segments
+        raise ValueError("its list of columns is damaged")
+    listing = cast("dict[str, Any]", json.loads(text))
+    if listing["format"] != FORMAT:
+        raise ValueError(f"it has the format {listing['format']}, not {FORMAT}")
+    if COLUMNS.symmetric_difference(column["name"] for column in listing["columns"]):
+        raise ValueError("it has other columns")
+    return listing
 
 
 def _require_intact(file: BinaryIO, columns: list[dict[str, Any]]) -> None:
@@ -161,8 +165,12 @@ def _column(mapped: mmap.mmap, column: dict[str, Any]) -> Column:
 
 
 def _header(fields: dict[str, Any]) -> Header:
-    known = dict(fields)
-    known["position"] = Position(*fields["position"])
-    for names in ("namespaces", "memory_types"):
-        known[names] = tuple(fields[names])
-    return Header(**known)
+    sequence, mark = fields["position"]
+    return Header(
+        position=Position(int(sequence), int(mark)),
+        model_id=str(fields["model_id"]),
+        salt=bytes.fromhex(fields["salt"]),
+        tokens=int(fields["tokens"]),
+        namespaces=tuple(map(str, fields["namespaces"])),
+        memory_types=tuple(map(str, fields["memory_types"])),
+    )

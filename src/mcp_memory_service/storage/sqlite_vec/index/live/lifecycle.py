@@ -4,19 +4,19 @@ import asyncio
 import logging
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import apsw
 
 from .....errors import MemoryServiceError, StorageUnavailable
 from .....malloc import keep_memory_of_arrays, return_unused_memory
 from ...file.connections import ConnectionPool
-from ..format.segment_file import Position, Unusable, index_file, read_segment_file
+from ..format.segment_file import Unusable, index_file, read_segment_file
 from ..query.reader import IndexReader
-from ..source import follows, newest_position
+from ..source import Position, follows, newest_position
 from .catch_up import CurrentIndex
 from .segments import Segments
 
@@ -26,7 +26,6 @@ FIRST_PAUSE_SECONDS = 60.0
 MAX_PAUSE_SECONDS = 3_600.0
 """After a failure, twice as long each time: a full disk may stay full."""
 CHECKED_EVERY_SECONDS = 5.0
-READY_POLL_SECONDS = 0.01
 
 BUILDING = "index_building"
 UNAVAILABLE = "index_unavailable"
@@ -39,7 +38,7 @@ class IndexOptions:
     min_memories: int = 2_000
     """Stores with fewer are searched as they are; at 1,000 memories that takes 7 ms (docs/benchmarks.md)."""
     quiet_seconds: float = 30.0
-    """After so long without a write, the file of the index is made anew if a segment of the memories is not in it."""
+    """After so long without a write, the file of the index is built anew if enough memories are outside of it."""
 
 
 class SearchIndex(Protocol):
@@ -55,10 +54,12 @@ class SearchIndex(Protocol):
         """Whether one thread can do all of a search in a few milliseconds: from the index, or from few rows."""
         ...
 
-    def reader_for(self, connection: apsw.Connection) -> IndexReader | None: ...
+    def reader_for(self, connection: apsw.Connection) -> IndexReader | None:
+        """The index as of the connection's transaction, in which nothing was read yet; None if it cannot be had."""
+        ...
 
     async def wait_ready(self) -> None:
-        """Return when nothing is left to load, build or take in."""
+        """Return when nothing is left to load, build or catch up with; never, as long as that fails."""
         ...
 
     def build_again(self) -> None:
@@ -68,18 +69,24 @@ class SearchIndex(Protocol):
     async def close(self) -> None: ...
 
 
+IndexFactory: TypeAlias = Callable[[ConnectionPool, str], SearchIndex]
+"""Makes the index of a store from its connections and the id of its embedding model."""
+
+
 class LiveIndex:
     """Made in the event loop that will close it."""
 
-    def __init__(self, path: Path, model_id: str, threads: ConnectionPool, options: IndexOptions) -> None:
-        self._path = path
+    def __init__(self, threads: ConnectionPool, model_id: str, options: IndexOptions) -> None:
+        self._path = threads.path
         self._model_id = model_id
         self._threads = threads
         self._options = options
-        self._current = CurrentIndex(self._needs_care)
+        self._current = CurrentIndex(self._notify)
+        self.reader_for = self._current.reader_for
         self._loop = asyncio.get_running_loop()
         self._due = asyncio.Event()
         self._due.set()
+        self._ready = asyncio.Event()
         self._must_build = False
         self._store_is_small = False
         self._last_position: Position | None = None
@@ -94,23 +101,32 @@ class LiveIndex:
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
+        self._ready.set()  # nobody waits for what does not come any more
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether searches are answered from it."""
+        return self._current.reader is not None
 
     @property
     def searches_are_brief(self) -> bool:
-        return self._current.is_usable or self._store_is_small
+        return self._current.reader is not None or self._store_is_small
+
+    @property
+    def is_worth_rebuilding(self) -> bool:
+        """Whether its file will be built anew, at the latest when nobody has written for a while."""
+        return self._current.segments is not None and self._current.segments.is_worth_rebuilding
 
     async def wait_ready(self) -> None:
-        while self.degraded or not self.searches_are_brief:  # noqa: ASYNC110
-            await asyncio.sleep(READY_POLL_SECONDS)
-
-    def reader_for(self, connection: apsw.Connection) -> IndexReader | None:
-        return self._current.reader_for(connection)
+        self._ready.clear()
+        self._due.set()
+        await self._ready.wait()
 
     def build_again(self) -> None:
         self._must_build = True
         self._wake()
 
-    def _needs_care(self, rows_are_searched: bool) -> None:
+    def _notify(self, rows_are_searched: bool) -> None:
         if rows_are_searched:
             self.degraded = (BUILDING,)
         self._wake()
@@ -129,9 +145,11 @@ class LiveIndex:
             try:
                 await self._make_ready()
                 pause = FIRST_PAUSE_SECONDS
+                if not self._due.is_set():  # else more has become due meanwhile
+                    self._ready.set()
             except Exception as error:  # whatever it is, searches go on without it, and say so
                 logger.warning("The search index is not ready: %s", error, exc_info=not _is_expected(error))
-                self.degraded = () if self._current.is_usable else (UNAVAILABLE,)
+                self.degraded = () if self.is_in_use else (UNAVAILABLE,)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, MAX_PAUSE_SECONDS)
                 self._due.set()
@@ -141,14 +159,14 @@ class LiveIndex:
         if not await self._threads.read(current.still_follows):
             current.forget()
         if current.segments is not None:
-            await self._take_in(current.segments)
+            await self._catch_up(current.segments)
         if current.segments is None:
             self._store_is_small = await self._threads.read(self._is_small)
             if self._store_is_small:
                 self.degraded = ()
                 return
             self.degraded = (BUILDING,)
-            await self._take_in(await self._loaded() or await self._built())
+            await self._catch_up(await self._loaded() or await self._built())
         if current.segments is not None and self._is_renewal_due(current.segments):
             await self._renew()
 
@@ -169,7 +187,7 @@ class LiveIndex:
             return
         must_build = self._must_build
         try:
-            await self._take_in(await self._built())
+            await self._catch_up(await self._built())
         except Exception as error:  # whatever it is, this index is still right
             logger.warning("The search index is not built anew: %s", error, exc_info=not _is_expected(error))
             self._must_build |= must_build
@@ -178,8 +196,8 @@ class LiveIndex:
         else:
             self._renewal_pause = FIRST_PAUSE_SECONDS
 
-    async def _take_in(self, segments: Segments) -> None:
-        while await self._threads.read(lambda connection: self._current.take_in_some(connection, segments)):
+    async def _catch_up(self, segments: Segments) -> None:
+        while await self._threads.read(lambda connection: self._current.apply_some(connection, segments)):
             pass
         self.degraded = ()
 
@@ -188,18 +206,18 @@ class LiveIndex:
         return int(connection.execute(counted, (self._options.min_memories,)).get) < self._options.min_memories
 
     async def _loaded(self) -> Segments | None:
-        """From the file, if it is whole and of this store; what has changed since is taken in later."""
+        """From the file, if it is whole and of this store; what has changed since is applied later."""
         try:
-            snapshot = await asyncio.to_thread(read_segment_file, index_file(self._path))
+            file = await asyncio.to_thread(read_segment_file, index_file(self._path))
         except Unusable as error:
             logger.info("There is no search index to load: %s", error)
             return None
-        header = snapshot.header
+        header = file.header
         if header.model_id != self._model_id:
             return None
         if not await self._threads.read(lambda connection: follows(connection, header.position)):
             return None
-        return await asyncio.to_thread(Segments, snapshot)
+        return await asyncio.to_thread(Segments, file)
 
     async def _built(self) -> Segments:
         self._must_build = False

@@ -1,69 +1,82 @@
-"""What an index holds, and how it moves from one reader to the next."""
+"""The segments of an index: that of its file, and a delta of what came or changed since the file was made."""
 
-from collections.abc import Sequence
+import json
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..format.columns import Chunks, Documents, NameCodes, has_sessions, is_one_each
-from ..format.postings import FixedPostings, term_keys
 from ..format.quantization import Quantizer
-from ..format.segment_file import Position, SegmentFile
-from ..query.reader import IndexReader, Mask, Segment
-from ..query.topk import found_in
-from ..source import Batch, Tokens
-from .delta_segment import DeltaSegment
+from ..format.segment import (
+    NAME,
+    TAG,
+    WORD,
+    Chunks,
+    Documents,
+    FixedPostings,
+    GrowingPostings,
+    Key,
+    Mask,
+    Segment,
+    tag_term,
+    term_keys,
+)
+from ..format.segment_file import SegmentFile
+from ..query.reader import IndexReader
+from ..query.topk import positions_in
+from ..source import Batch, DocumentRow, NameCodes, Position, Tokens, encoded_chunks, encoded_documents
 
 MIN_OUTSIDE = 4_096
 MAX_OUTSIDE = 50_000
-"""A tenth of the memories may be outside of a snapshot, within these bounds."""
+"""A tenth of the memories may be outside of the file, within these bounds."""
 MIN_RENEWED = 1_000
 """And a hundredth, but no fewer than this, when nothing more is written."""
+FIRST_CAPACITY = 256
 
 
 class Segments:
-    """A snapshot and all that has changed since; for one thread at a time. The readers it makes are for any."""
+    """For one thread at a time. The readers it makes are for any."""
 
-    def __init__(self, snapshot: SegmentFile) -> None:
-        header = snapshot.header
-        self._base = _base_part(snapshot)
-        self._key = term_keys(bytes.fromhex(header.salt))
-        self._quantizer = Quantizer(snapshot.columns["mean"])
+    def __init__(self, file: SegmentFile) -> None:
+        header = file.header
+        self._base = _base_segment(file.columns)
+        self._key = term_keys(header.salt)
+        self._quantizer = Quantizer(file.columns["mean"])
         self._namespaces = NameCodes(header.namespaces)
         self._memory_types = NameCodes(header.memory_types)
         self._delta = DeltaSegment(self._key, self._quantizer, self._namespaces, self._memory_types)
         self._base_live: Mask | None = None
-        self._tail_live: Mask | None = None
+        self._delta_live: Mask | None = None
         self._gone = 0
         self._tokens = header.tokens
-        self._per_namespace = dict(_counted(self._base.documents.namespaces))
+        self._per_namespace = Counter(_counted(self._base.documents.namespaces))
         self.position = header.position
-        self.changed_since: list[int] = snapshot.columns["changed_since"].tolist()
+        self.changed_since: list[int] = file.columns["changed_since"].tolist()
         """The memories that must be read again before this is what the rows were at `position`."""
         self.is_whole = True
-        """False while a change is taken in, and for ever if that failed."""
+        """False while a change is applied, and for ever if that failed."""
 
     @property
     def needs_rebuild(self) -> bool:
-        """Whether so much has come or gone since the snapshot was made that a new one is due."""
-        return self._outside > min(max(MIN_OUTSIDE, len(self._base.documents) // 10), MAX_OUTSIDE)
+        """Whether so much is outside of the file that a new one is due. A memory that has changed counts as one that is
+        gone and one that has come."""
+        outside = self._delta.size + self._gone
+        return outside > min(max(MIN_OUTSIDE, self._base.size // 10), MAX_OUTSIDE)
 
     @property
     def is_worth_rebuilding(self) -> bool:
-        """Whether enough has come or gone for a new snapshot once there is time: what is outside of one takes more
-        memory and more time to search, and has to be read by every process that starts."""
-        return is_worth_rebuilding(self._outside, len(self._base.documents))
-
-    @property
-    def _outside(self) -> int:
-        """A memory that has changed counts as one that is gone and one that has come."""
-        return len(self._delta) + self._gone
+        """Whether enough is outside of the file for a new one once there is time: it takes more memory and more time to
+        search, and has to be read by every process that starts."""
+        return is_worth_rebuilding(self._delta.size + self._gone, self._base.size)
 
     def reader(self) -> IndexReader:
         segments = [replace(self._base, live=self._base_live)]
-        if len(self._delta):
-            segments.append(self._delta.segment(self._tail_live))
+        if self._delta.size:
+            segments.append(self._delta.segment(self._delta_live))
         return IndexReader(
             position=self.position,
             segments=tuple(segments),
@@ -72,81 +85,143 @@ class Segments:
             key=self._key,
             namespaces=self._namespaces,
             memory_types=self._memory_types,
-            documents=sum(self._per_namespace.values()),
+            documents=self._per_namespace.total(),
             tokens=self._tokens,
             per_namespace=dict(self._per_namespace),
         )
 
     def apply(self, changed: Sequence[int], now: Batch, tokens: Tokens, position: Position) -> None:
-        """Forget the memories that have changed, and take those of them that are still there as they are now."""
+        """Forget the memories that have changed, and add those of them that are still there as they are now. Masks are
+        copied: readers that were made before keep what they show."""
         self.is_whole = False
-        self._forget(changed)
+        ids = np.unique(np.array(changed, np.int64))
+        self._base_live = self._without(self._base.documents, self._base_live, self._base.places(ids))
+        if self._delta.size:
+            self._delta_live = self._without(self._delta.documents(), self._delta_live, self._delta.places(ids))
         if now.documents:
-            self._add(now, tokens)
+            added = self._delta.add(now, tokens)
+            if self._delta_live is not None:
+                self._delta_live = np.append(self._delta_live, np.ones(len(now.documents), np.bool_))
+            self._tokens += int(added.lengths.sum(dtype=np.int64))
+            self._per_namespace.update(_counted(added.namespaces))
         self.position = position
         self.is_whole = True
-
-    def _forget(self, changed: Sequence[int]) -> None:
-        """In copies: readers that were made before keep what they show."""
-        ids = np.unique(np.array(changed, np.int64))
-        self._base_live = self._without(self._base.documents, self._base_live, _places(self._base.documents, ids))
-        if len(self._delta):
-            places = self._delta.places(ids)
-            self._tail_live = self._without(self._delta.documents(), self._tail_live, places)
 
     def _without(self, documents: Documents, live: Mask | None, places: NDArray[np.intp]) -> Mask | None:
         if live is not None:
             places = places[live[places]]
         if not places.size:
             return live
-        live = np.ones(len(documents), np.bool_) if live is None else live.copy()
+        live = np.ones(documents.memory_ids.size, np.bool_) if live is None else live.copy()
         live[places] = False
         self._gone += places.size
         self._tokens -= int(documents.lengths[places].sum(dtype=np.int64))
-        for code, count in _counted(documents.namespaces[places]):
-            self._per_namespace[code] -= count
+        self._per_namespace.subtract(_counted(documents.namespaces[places]))
         return live
-
-    def _add(self, batch: Batch, tokens: Tokens) -> None:
-        added = self._delta.add(batch, tokens)
-        if self._tail_live is not None:
-            self._tail_live = np.concatenate((self._tail_live, np.ones(len(added), np.bool_)))
-        self._tokens += int(added.lengths.sum(dtype=np.int64))
-        for code, count in _counted(added.namespaces):
-            self._per_namespace[code] = self._per_namespace.get(code, 0) + count
 
 
 def is_worth_rebuilding(outside: int, documents: int) -> bool:
     return outside > max(MIN_RENEWED, documents // 100)
 
 
-def _base_part(snapshot: SegmentFile) -> Segment:
-    columns = snapshot.columns
-    postings = FixedPostings(
-        columns["term_keys"], columns["term_starts"], columns["term_documents"], columns["term_frequencies"]
-    )
-    names, starts = columns["session_names"], columns["session_starts"]
+def _counted(codes: NDArray[np.int32]) -> dict[int, int]:
+    """How often each comes."""
+    values, counts = np.unique(codes, return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
+
+
+def _base_segment(columns: Mapping[str, NDArray[Any]]) -> Segment:
     documents = Documents(**{field.name: columns[field.name] for field in fields(Documents)})
-    chunks = Chunks(**{field.name: columns[f"chunk_{field.name}"] for field in fields(Chunks)})
-    return Segment(
-        documents=documents,
-        chunks=chunks,
-        live=None,
-        one_chunk_each=is_one_each(documents, chunks),
-        has_sessions=has_sessions(documents),
-        occurrences=postings.of,
-        places=lambda memory_ids: _places(documents, memory_ids),
+    names, starts = columns["session_names"], columns["session_starts"]
+    return Segment.of(
+        documents,
+        Chunks(**{field.name: columns[f"chunk_{field.name}"] for field in fields(Chunks)}),
+        postings=FixedPostings(
+            columns["term_keys"], columns["term_starts"], columns["term_documents"], columns["term_frequencies"]
+        ).of,
+        # A file is in the order of the ids.
+        places=lambda memory_ids: positions_in(documents.memory_ids, memory_ids)[1],
         session=lambda code: bytes(names[starts[code] : starts[code + 1]]).decode(),
     )
 
 
-def _places(documents: Documents, memory_ids: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Where these memories are in a snapshot, which is in the order of their ids."""
-    _, places = found_in(documents.memory_ids, memory_ids)
-    return places
+class DeltaSegment:
+    """One thread adds; the segments it gives out keep what they show."""
+
+    def __init__(self, key: Key, quantizer: Quantizer, namespaces: NameCodes, memory_types: NameCodes) -> None:
+        self._key = key
+        self._quantizer = quantizer
+        self._namespaces = namespaces
+        self._memory_types = memory_types
+        self._sessions = NameCodes()
+        self._documents = GrowingColumns()
+        self._chunks = GrowingColumns(upright=("codes",))
+        self._postings = GrowingPostings()
+        self._place_of: dict[int, int] = {}
+        self.size = 0
+
+    def documents(self) -> Documents:
+        return Documents(**self._documents.rows())
+
+    def segment(self, live: Mask | None) -> Segment:
+        documents, chunks = self.documents(), self._chunks.rows()
+        segment = Segment.of(
+            documents,
+            Chunks(**chunks | {"codes": chunks["codes"].T}),
+            postings=partial(self._postings.of, self.size),
+            places=lambda memory_ids: np.flatnonzero(np.isin(documents.memory_ids, memory_ids)),
+            session=self._sessions.names.__getitem__,
+        )
+        return replace(segment, live=live)
+
+    def places(self, memory_ids: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Where these memories are, as far as they are here; of one that came twice, the last."""
+        asked = memory_ids.tolist()
+        return np.array([self._place_of[each] for each in asked if each in self._place_of], np.intp)
+
+    def add(self, batch: Batch, tokens: Tokens) -> Documents:
+        rows = batch.documents
+        lengths = [self._add_terms(row, self.size + place, tokens) for place, row in enumerate(rows)]
+        added = encoded_documents(rows, lengths, self._namespaces, self._memory_types, self._sessions)
+        chunks = encoded_chunks(batch, self.size, self._quantizer)
+        self._chunks.add(vars(chunks) | {"codes": chunks.codes.T})
+        self._documents.add(vars(added))
+        self._place_of |= {row.memory_id: self.size + place for place, row in enumerate(rows)}
+        self.size += len(rows)
+        return added
+
+    def _add_terms(self, row: DocumentRow, place: int, tokens: Tokens) -> int:
+        """Returns how many tokens there are."""
+        words, names = tokens(row.labels) + tokens(row.words), tokens(row.names)
+        tags = [tag_term(row.namespace, tag) for tag in json.loads(row.tags)]
+        for kind, terms in ((WORD, words), (NAME, names), (TAG, tags)):
+            for term, frequency in Counter(terms).items():
+                self._postings.add(self._key(kind, term), place, frequency)
+        return len(words) + len(names)
 
 
-def _counted(codes: NDArray[np.int32]) -> list[tuple[int, int]]:
-    """How often each comes."""
-    values, counts = np.unique(codes, return_counts=True)
-    return list(zip(values.tolist(), counts.tolist(), strict=True))
+class GrowingColumns:
+    """One thread adds rows, while others read those that were there before. `upright` names the columns of several
+    numbers that are read number by number for all rows: each number has its rows side by side."""
+
+    def __init__(self, upright: Collection[str] = ()) -> None:
+        self._upright = upright
+        self._columns: dict[str, NDArray[Any]] = {}
+        self._used = 0
+
+    def add(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """All have as many rows."""
+        for name, added in columns.items():
+            used = self._used + len(added)
+            column = self._columns.get(name)
+            if column is None or used > len(column):
+                shape = (max(used, 2 * self._used, FIRST_CAPACITY), *added.shape[1:])
+                roomy = np.empty(shape, added.dtype, order="F" if name in self._upright else "C")
+                if column is not None:
+                    roomy[: self._used] = column[: self._used]
+                self._columns[name] = column = roomy
+            column[self._used : used] = added
+        self._used += len(next(iter(columns.values())))
+
+    def rows(self) -> dict[str, NDArray[Any]]:
+        return {name: column[: self._used] for name, column in self._columns.items()}

@@ -1,54 +1,50 @@
-"""An index at one moment: never changed, so that a search sees one state of the store from beginning to end."""
+"""An index at one moment: never changed, so that a search sees one state of the store from beginning to end.
 
-from collections.abc import Callable, Mapping
+Words and tags give what the queries over rows of reads.py give; of vectors, the nearest do, and further down
+similarities are right to about 0.002.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial, reduce
 
+import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from .....models import MemoryFilter
-from ..format.columns import Chunks, Documents, NameCodes
-from ..format.postings import TAG, Key, Occurrences, length_norms
-from ..format.quantization import Quantizer
-from ..format.segment_file import Position
+from .....hybrid_search.bm25 import MAX_TERM_WEIGHT, fts5_idf, idf, length_norm, term_weight
+from .....hybrid_search.columns.candidates import Candidates
+from .....models import Candidate, MemoryFilter, QueryTerms, Vector
+from ...queries import reads
+from ..format.quantization import Quantizer, nearest_codes, similarities, unit_length
+from ..format.segment import NAME, TAG, WORD, Key, Mask, Postings, Segment, tag_term
+from ..source import NameCodes, Position, tokens_like
+from .maxscore import Numbers, Places, Score, Term, top_sums
+from .topk import Found, joined, kth_largest, positions_in, ranked, top
 
-Mask = NDArray[np.bool_]
+MIN_COMPARED = 1_000
+OVERSAMPLING = 1.5
+"""Vectors that are compared by their bytes, for each one that is wanted; recall@10 is in docs/benchmarks.md."""
+MAX_WITHOUT_CODES = 4_000
+"""So few vectors are compared by their bytes at once, without comparing sign bits first."""
+RESCORED = 20
+"""The best are rescored by the stored vectors, so that the first pages are exact."""
+
+MIN_SCORE = 1e-12
+"""A tag without weight finds its memories too; rounding makes it 0 again."""
+TAG_DIGITS = 9
+"""As in reads.py: equal sets of tags stay equal in whatever order they are summed."""
+TAG_TOLERANCE = 10.0**-TAG_DIGITS
 
 MAX_CACHED_TERMS = 256
 MAX_CACHED_POSTINGS = 5_000
-"""Longer lists are not kept: after a deletion they are copies, and would take much memory together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """The snapshot, or what has come since."""
-
-    documents: Documents
-    chunks: Chunks
-    live: Mask | None
-    """Which documents are still there; None if all are."""
-    one_chunk_each: bool
-    """Whether the rows of chunks are those of documents."""
-    has_sessions: bool
-    """Whether any of the documents has a place in a session."""
-    occurrences: Callable[[int], Occurrences]
-    """Of a term by its key, also in documents that are gone."""
-    places: Callable[[NDArray[np.int64]], NDArray[np.intp]]
-    """Where memories are by their ids, as far as they are here, or were."""
-    session: Callable[[int], str]
-    """From its code to its name."""
-
-    def present(self, found: Occurrences) -> Occurrences:
-        """Without the documents that are gone."""
-        if self.live is None or not len(found):
-            return found
-        there = self.live[found.documents]
-        return found if there.all() else Occurrences(found.documents[there], found.frequencies[there])
+"""Longer ones are not kept: after a deletion they are copies, and would take much memory together."""
 
 
 @dataclass(frozen=True)
 class IndexReader:
+    """What an index answers of the searches of a store; the connection is for what it leaves to the database."""
+
     position: Position
     segments: tuple[Segment, ...]
     quantizer: Quantizer
@@ -57,48 +53,137 @@ class IndexReader:
     namespaces: NameCodes
     memory_types: NameCodes
     documents: int
+    """How many are there."""
     tokens: int
     """Of the documents that are there."""
     per_namespace: Mapping[int, int]
     """How many documents are there, by the code of the namespace."""
-    _looked_up: dict[int, list[Occurrences]] = field(default_factory=dict[int, list[Occurrences]])
-    """What a search asks for several times."""
+    _cached: dict[int, list[Postings]] = field(default_factory=dict[int, list[Postings]])
+    """A search asks for the postings of a term several times."""
 
-    @cached_property
-    def norms(self) -> list[NDArray[np.float64]]:
-        """Of the lengths of the documents of each segment; for as long as nothing changes."""
-        mean_length = self.tokens / self.documents if self.tokens else 1.0
-        return [length_norms(segment.documents.lengths, mean_length) for segment in self.segments]
+    def retrieve(
+        self, connection: apsw.Connection, query_vector: Vector, limit: int, where: MemoryFilter
+    ) -> Sequence[Candidate]:
+        masks = self._masks(where)
+        if masks is None:
+            return ranked((), limit)
+        query = unit_length(query_vector[None])[0]
+        code = self.quantizer.codes(query[None])[:, 0]
+        wanted = max(MIN_COMPARED, round(OVERSAMPLING * limit))
+        while True:
+            compared = [
+                _nearest(segment, mask, query, code, wanted) for segment, mask in zip(self.segments, masks, strict=True)
+            ]
+            found = [each for each, _ in compared]
+            if all(complete for _, complete in compared) or sum(each.documents.size for each in found) >= limit:
+                break
+            wanted *= 4  # chunks of the same few memories took the places
+        return ranked(_rescored(connection, query_vector, top(found, max(limit, RESCORED))), limit)
 
-    def count(self, namespace: str) -> int:
-        code = self.namespaces.get(namespace)
+    def search_by_text(
+        self, connection: apsw.Connection, terms: QueryTerms, limit: int, where: MemoryFilter
+    ) -> Sequence[Candidate]:
+        """An index knows no places of words: phrases are asked of the text index, each by itself."""
+        words, names = _as_indexed(connection, terms.words), _as_indexed(connection, terms.names)
+        if words is None or names is None:
+            return reads.search_by_text(connection, terms, limit, where)
+        masks = self._masks(where)
+        if masks is None or not terms:
+            return ranked((), limit)
+        # In the order in which FTS5 adds them up.
+        scored = [
+            *(self._word_terms(WORD, word) for word in words),
+            *(self._phrase_terms(reads.phrase_scores(connection, phrase)) for phrase in terms.phrases),
+            *(self._word_terms(NAME, name) for name in names),
+        ]
+        found: list[Found] = []
+        for number, (segment, mask) in enumerate(zip(self.segments, masks, strict=True)):
+            of_segment = [of_segments[number] for of_segments in scored]
+            found.append(Found(segment, *top_sums(of_segment, segment.size, mask, limit)))
+        return ranked(found, limit, newest_first=True)
+
+    def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Candidates:
+        masks = self._masks(where)
+        if masks is None:
+            return ranked((), limit)
+        weighted = [
+            (self._postings(TAG, tag_term(where.namespace, tag)), max(weight, MIN_SCORE))
+            for tag, weight in weights.items()
+        ]
+        found: list[Found] = []
+        for number, (segment, mask) in enumerate(zip(self.segments, masks, strict=True)):
+            terms = [Term(postings[number], weight, weight, _constant) for postings, weight in weighted]
+            documents, sums = top_sums(terms, segment.size, mask, limit, TAG_TOLERANCE)
+            found.append(Found(segment, documents, np.round(sums, TAG_DIGITS)))
+        return ranked(found, limit, newest_first=True)
+
+    def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
+        idfs: dict[str, float] = {}
+        for word in words:
+            either = zip(self._postings(WORD, word), self._postings(NAME, word), strict=True)
+            idfs[word] = idf(self.documents, sum(_documents_in_either(one, other) for one, other in either))
+        return idfs
+
+    def count_all_memories(self, namespace: str) -> int:
+        code = self.namespaces.codes.get(namespace)
         return 0 if code is None else self.per_namespace.get(code, 0)
 
-    def having(self, kind: bytes, term: str) -> list[Occurrences]:
-        """The documents of each segment that have a term."""
+    def _postings(self, kind: bytes, term: str) -> list[Postings]:
+        """Of a term in each segment, without documents that are gone."""
         key = self.key(kind, term)
-        known = self._looked_up.get(key)
+        known = self._cached.get(key)
         if known is None:
-            known = [segment.present(segment.occurrences(key)) for segment in self.segments]
-            if len(self._looked_up) >= MAX_CACHED_TERMS:
-                self._looked_up.clear()
-            if sum(map(len, known)) <= MAX_CACHED_POSTINGS:
-                self._looked_up[key] = known
+            known = [
+                segment.postings(key) if segment.live is None else segment.postings(key).only(segment.live)
+                for segment in self.segments
+            ]
+            if len(self._cached) >= MAX_CACHED_TERMS:
+                self._cached.clear()
+            if sum(postings.documents.size for postings in known) <= MAX_CACHED_POSTINGS:
+                self._cached[key] = known
         return known
 
-    def masks(self, where: MemoryFilter) -> "list[Mask | None] | None":
+    def _word_terms(self, kind: bytes, word: str) -> list[Term]:
+        """A word or a name, for each segment."""
+        found = self._postings(kind, word)
+        weight = fts5_idf(self.documents, sum(postings.documents.size for postings in found))
+        bound = weight * MAX_TERM_WEIGHT
+        return [Term(postings, weight, bound, score) for postings, score in zip(found, self._bm25, strict=True)]
+
+    @cached_property
+    def _bm25(self) -> list[Score]:
+        """For each segment; the norms of its documents hold for as long as nothing changes."""
+        mean_length = self.tokens / self.documents if self.tokens else 1.0
+        lengths = (segment.documents.lengths.astype(np.float64) for segment in self.segments)
+        return [partial(_bm25, length_norm(each, mean_length)) for each in lengths]
+
+    def _phrase_terms(self, phrase: Mapping[int, float]) -> list[Term]:
+        """What a phrase adds to memories, by their ids, for each segment."""
+        ids = np.array(sorted(phrase), np.int64)
+        terms: list[Term] = []
+        for segment in self.segments:
+            places = segment.places(ids)
+            places = np.sort(places if segment.live is None else places[segment.live[places]])
+            memory_ids = segment.documents.memory_ids[places].tolist()
+            scores = np.array([phrase[memory_id] for memory_id in memory_ids], np.float64)
+            # In place of frequencies: where the scores are.
+            postings = Postings(places, np.arange(places.size))
+            terms.append(Term(postings, 1.0, float(scores.max(initial=MIN_SCORE)), partial(_looked_up, scores)))
+        return terms
+
+    def _masks(self, where: MemoryFilter) -> "list[Mask | None] | None":
         """Which documents of each segment pass a filter: None for a segment of which all do, None at all if no document
         of the store can."""
-        namespace = self.namespaces.get(where.namespace)
-        types = [code for code in map(self.memory_types.get, where.types) if code is not None]
+        namespace = self.namespaces.codes.get(where.namespace)
+        types = [code for code in map(self.memory_types.codes.get, where.types) if code is not None]
         if namespace is None or (where.types and not types):
             return None
         only_one_namespace = self.per_namespace.get(namespace, 0) == self.documents
+        tagged = self._tagged(where) if where.tags else [None] * len(self.segments)
         masks: list[Mask | None] = []
-        tagged = self._tagged(where)
         for segment, with_tags in zip(self.segments, tagged, strict=True):
             documents = segment.documents
-            conditions = [segment.live, with_tags]
+            conditions = [condition for condition in (segment.live, with_tags) if condition is not None]
             if not only_one_namespace:
                 conditions.append(documents.namespaces == namespace)
             if len(types) == 1:
@@ -109,30 +194,83 @@ class IndexReader:
                 conditions.append(documents.created_at >= where.after)
             if where.before is not None:
                 conditions.append(documents.created_at < where.before)
-            masks.append(_all_of([condition for condition in conditions if condition is not None]))
+            masks.append(reduce(np.logical_and, conditions) if conditions else None)
         return masks
 
-    def _tagged(self, where: MemoryFilter) -> "list[Mask | None]":
+    def _tagged(self, where: MemoryFilter) -> "list[Mask]":
         """Which documents of each segment have any or all of the tags asked for."""
-        if not where.tags:
-            return [None for _ in self.segments]
-        counts = [np.zeros(len(segment.documents), np.uint16) for segment in self.segments]
+        counts = [np.zeros(segment.size, np.uint16) for segment in self.segments]
         for tag in dict.fromkeys(where.tags):
-            for count, found in zip(counts, self.having(TAG, tag_term(where.namespace, tag)), strict=True):
-                count[found.documents] += 1
-        least = len(where.tags) if where.tag_match == "all" else 1
-        return [count >= least for count in counts]
+            for count, postings in zip(counts, self._postings(TAG, tag_term(where.namespace, tag)), strict=True):
+                count[postings.documents] += 1
+        needed = len(where.tags) if where.tag_match == "all" else 1
+        return [count >= needed for count in counts]
 
 
-def tag_term(namespace: str, folded: str) -> str:
-    """Tags are counted for each namespace by itself; a namespace has no line breaks in it."""
-    return f"{namespace}\n{folded}"
+def _nearest(
+    segment: Segment, mask: Mask | None, query: Vector, code: NDArray[np.uint64], wanted: int
+) -> tuple[Found, bool]:
+    """The documents of the chunks nearest to the query, each once with its best score, and whether these are all that
+    there are."""
+    chunks = segment.chunks
+    passing = mask if mask is None or segment.one_chunk_each else mask[chunks.documents]
+    there = chunks.documents.size if passing is None else int(np.count_nonzero(passing))
+    if there <= max(MAX_WITHOUT_CODES, wanted):
+        rows = np.arange(there) if passing is None else np.flatnonzero(passing)
+    else:
+        rows = nearest_codes(chunks.codes, code, wanted, passing)
+    scores = similarities(chunks.stored, chunks.scales, rows, query).astype(np.float64)
+    documents = chunks.documents[rows].astype(np.intp)
+    if not segment.one_chunk_each:
+        order = np.argsort(-scores, kind="stable")
+        documents, first = np.unique(documents[order], return_index=True)
+        scores = scores[order[first]]
+    return Found(segment, documents, scores), rows.size == there
 
 
-def _all_of(conditions: list[Mask]) -> Mask | None:
-    if not conditions:
-        return None
-    combined = conditions[0]
-    for condition in conditions[1:]:
-        combined = combined & condition
-    return combined
+def _rescored(connection: apsw.Connection, query_vector: Vector, found: Sequence[Found]) -> list[Found]:
+    """With true similarities of the best; a memory that is not there any more is left out."""
+    if not found:
+        return []
+    threshold = kth_largest(joined([each.scores for each in found]), RESCORED)
+    leading = [np.flatnonzero(each.scores >= threshold) for each in found]
+    ids = [
+        each.segment.documents.memory_ids[each.documents[places]] for each, places in zip(found, leading, strict=True)
+    ]
+    exact = reads.similarities(connection, query_vector, joined(ids).tolist())
+    rescored: list[Found] = []
+    for each, places, of_places in zip(found, leading, ids, strict=True):
+        scores = each.scores.copy()
+        scores[places] = [exact.get(memory_id, np.nan) for memory_id in of_places.tolist()]
+        rescored.append(Found(each.segment, each.documents, scores).only(~np.isnan(scores)))
+    return rescored
+
+
+def _as_indexed(connection: apsw.Connection, terms: Sequence[str]) -> Sequence[str] | None:
+    """The terms as the text index has them; None if it cuts one of them into several."""
+    if all(term.isascii() for term in terms):
+        return terms
+    tokens = tokens_like(connection)
+    cut = [tokens(term) for term in terms]
+    return [each[0] for each in cut] if all(len(each) == 1 for each in cut) else None
+
+
+def _documents_in_either(one: Postings, other: Postings) -> int:
+    fewer, more = sorted((one.documents, other.documents), key=len)
+    in_both, _ = positions_in(more, fewer)
+    return fewer.size + more.size - in_both.size
+
+
+# How a term adds to the scores of documents; see `Score`.
+
+
+def _bm25(norms: Numbers, documents: Places, frequencies: Numbers, idf: Numbers | float) -> Numbers:
+    return idf * term_weight(frequencies, norms[documents])
+
+
+def _looked_up(scores: Numbers, _documents: Places, places: Numbers, _weight: Numbers | float) -> Numbers:
+    return scores[places.astype(np.intp)]
+
+
+def _constant(documents: Places, _frequencies: Numbers, weight: Numbers | float) -> Numbers:
+    return np.broadcast_to(np.asarray(weight, np.float64), documents.shape)

@@ -1,17 +1,42 @@
-"""Where a list of scores is cut, and where values are in a sorted list."""
+"""The top k of scores, and what was found in the segments of an index as one list, best first."""
 
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .....hybrid_search.columns.candidates import Candidates
+from .....hybrid_search.columns.digests import Digests
+from .....hybrid_search.columns.fused import order_of
+from ..format.segment import NO_SEQUENCE, NONE, Segment
+
 Number = TypeVar("Number", np.float64, np.int64)
+Value = TypeVar("Value", np.float64, np.int64, np.int32, np.uint8)
 
 MANY_EQUAL = 0.05
 """So large a share of equal values slows `np.partition` down: with half of them equal, a hundredfold."""
 
 
-def found_in(in_order: NDArray[Any], sought: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def kth_largest(values: NDArray[Number], k: int) -> Number:
+    """The smallest of all if there are no more than `k`.
+
+    Tags give the same score to thousands: such values are put aside from below before the others are divided.
+    """
+    while values.size > k:
+        smallest = values.min()
+        above = values[values > smallest]
+        if above.size < k:
+            return smallest
+        if values.size - above.size < MANY_EQUAL * values.size:
+            place = values.size - k
+            return np.partition(values, place)[place]
+        values = above
+    return values.min()
+
+
+def positions_in(in_order: NDArray[Any], sought: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Which of the values sought are in a sorted list without equals, and where in it those are."""
     if not in_order.size:
         return np.empty(0, np.intp), np.empty(0, np.intp)
@@ -22,18 +47,79 @@ def found_in(in_order: NDArray[Any], sought: NDArray[Any]) -> tuple[NDArray[np.i
     return there, places[there]
 
 
-def last_of_best(values: NDArray[Number], limit: int) -> Number:
-    """The value of the last of the greatest `limit`, or the least of all if there are no more than that.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Documents of one segment with their scores."""
 
-    Tags give the same score to thousands: such values are put aside from below before the others are divided.
-    """
-    while values.size > limit:
-        least = values.min()
-        above = values[values > least]
-        if above.size < limit:
-            return least
-        if values.size - above.size < MANY_EQUAL * values.size:
-            place = values.size - limit
-            return np.partition(values, place)[place]
-        values = above
-    return values.min()
+    segment: Segment
+    documents: NDArray[np.intp]
+    scores: NDArray[np.float64]
+
+    def only(self, chosen: NDArray[np.bool_]) -> "Found":
+        return Found(self.segment, self.documents[chosen], self.scores[chosen])
+
+
+def top(found: Sequence[Found], k: int) -> list[Found]:
+    """The best `k`, with all that are equal to the last of them."""
+    found = [each for each in found if each.documents.size]
+    if sum(each.scores.size for each in found) <= k:
+        return found
+    threshold = kth_largest(joined([each.scores for each in found]), k)
+    chosen = (each.only(each.scores >= threshold) for each in found)
+    return [each for each in chosen if each.documents.size]
+
+
+def ranked(found: Sequence[Found], limit: int, *, newest_first: bool = False) -> Candidates:
+    """Of equal scores the newer first if asked for, then the smaller content_hash."""
+    found = top(found, limit)
+    if newest_first:
+        found = _newest_of_equals(found, limit)
+    if not found:
+        return Candidates((), np.empty(0, np.int64), np.empty(0, np.float64))
+    scores = joined([each.scores for each in found])
+    created_at = joined([each.segment.documents.created_at[each.documents] for each in found])
+    hashes = joined([each.segment.documents.hashes[each.documents] for each in found])
+    dates = created_at if newest_first else np.zeros_like(created_at)
+    order = order_of(Candidates(Digests(hashes), dates, scores), np.arange(scores.size))[:limit]
+    sessions, sequences = _sessions(found, order)
+    return Candidates(Digests(hashes[order]), created_at[order], scores[order], sessions, sequences)
+
+
+def joined(columns: Sequence[NDArray[Value]]) -> NDArray[Value]:
+    return columns[0] if len(columns) == 1 else np.concatenate(columns)
+
+
+def _newest_of_equals(found: list[Found], limit: int) -> list[Found]:
+    """Of those that are equal to the last: a tag alone may give the same score to half of the store."""
+    surplus = sum(each.scores.size for each in found) - limit
+    if surplus <= 0:
+        return found
+    lowest = min(each.scores.min() for each in found)
+    dates = np.concatenate([each.segment.documents.created_at[each.documents[each.scores == lowest]] for each in found])
+    oldest = kth_largest(dates, dates.size - surplus)
+    chosen = [
+        each.only((each.scores > lowest) | (each.segment.documents.created_at[each.documents] >= oldest))
+        for each in found
+    ]
+    return [each for each in chosen if each.documents.size]
+
+
+def _sessions(
+    found: Sequence[Found], order: NDArray[np.intp]
+) -> tuple[list[str | None] | None, list[int | None] | None]:
+    """The sessions and the sequences of what was found; None if there are none."""
+    if not any(each.segment.has_sessions for each in found):
+        return None, None
+    codes = joined([each.segment.documents.sessions[each.documents] for each in found])[order]
+    numbers = joined([each.segment.documents.sequences[each.documents] for each in found])[order]
+    sequences = None
+    if (numbers != NO_SEQUENCE).any():
+        sequences = [None if number == NO_SEQUENCE else number for number in cast("list[int]", numbers.tolist())]
+    if (codes == NONE).all():
+        return None, sequences
+    found_by: list[int] = np.repeat(np.arange(len(found)), [each.documents.size for each in found])[order].tolist()
+    sessions = [
+        None if code == NONE else found[number].segment.session(code)
+        for number, code in zip(found_by, cast("list[int]", codes.tolist()), strict=True)
+    ]
+    return sessions, sequences

@@ -1,9 +1,9 @@
-"""Where the index cuts a list: compared with sorting it."""
+"""The k-th largest and the positions of values: compared with sorting them."""
 
 import numpy as np
 import pytest
 
-from mcp_memory_service.storage.sqlite_vec.index.query.topk import found_in, last_of_best
+from mcp_memory_service.storage.sqlite_vec.index.query.topk import kth_largest, positions_in
 
 CHANCE = np.random.default_rng(7)
 
@@ -21,16 +21,16 @@ CHANCE = np.random.default_rng(7)
     ids=["all different", "all equal", "two values", "five values", "many at the bottom", "whole numbers"],
 )
 @pytest.mark.parametrize("limit", [1, 7, 250, 999, 1000, 2000])
-def test_the_last_of_the_best_is_where_a_sorted_list_has_it(
+def test_the_kth_largest_is_where_a_sorted_list_has_it(
     values: "np.ndarray[tuple[int], np.dtype[np.float64]]", limit: int
 ) -> None:
-    assert last_of_best(values, limit) == np.sort(values)[max(0, values.size - limit)]
+    assert kth_largest(values, limit) == np.sort(values)[max(0, values.size - limit)]
 
 
 def test_values_are_found_where_a_sorted_list_has_them():
     in_order = np.array([2, 3, 5, 8], np.uint32)
-    there, places = found_in(in_order, np.array([9, 5, 1, 2]))
+    there, places = positions_in(in_order, np.array([9, 5, 1, 2]))
     assert (there.tolist(), places.tolist()) == ([1, 3], [2, 0])
     for nothing, sought in ((in_order[:0], [1]), (in_order, [])):
-        there, places = found_in(nothing, np.array(sought, np.int64))
+        there, places = positions_in(nothing, np.array(sought, np.int64))
         assert (there.tolist(), places.tolist()) == ([], [])

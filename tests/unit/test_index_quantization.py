@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mcp_memory_service.storage.sqlite_vec.index.format import quantization as codes
-from mcp_memory_service.storage.sqlite_vec.index.format.quantization import Quantizer, nearest_codes
+from mcp_memory_service.storage.sqlite_vec.index.format import quantization
+from mcp_memory_service.storage.sqlite_vec.index.format.quantization import (
+    Quantizer,
+    about_smallest,
+    differing_bits,
+    nearest_codes,
+)
 
 COUNT, DIMENSION, WANTED, NEAR = 30_000, 384, 1_000, 50
 
@@ -26,7 +31,7 @@ def vectors() -> Vectors:
 
 @pytest.fixture(params=["one step", "two steps"])
 def _steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(codes, "SCANNED_IN_STEPS", COUNT if request.param == "two steps" else COUNT + 1)
+    monkeypatch.setattr(quantization, "SCANNED_IN_STEPS", COUNT if request.param == "two steps" else COUNT + 1)
 
 
 @pytest.mark.usefixtures("_steps")
@@ -46,8 +51,8 @@ def test_the_nearest_that_pass_are_found_and_none_that_do_not(vectors: Vectors, 
 def test_what_was_written_in_turns_is_sampled_by_itself(offset: int):
     values = np.random.default_rng(5).integers(100, 200, COUNT).astype(np.uint16)
     passing = np.zeros(COUNT, np.bool_)
-    passing[offset :: codes.SAMPLE_STEP] = True
-    rows = codes.about_the_least(values, WANTED, passing)
+    passing[offset :: quantization.SAMPLE_STEP] = True
+    rows = about_smallest(values, WANTED, passing)
     assert passing[rows].all()
     assert WANTED * 0.7 < rows.size < WANTED * 1.5
 
@@ -56,4 +61,4 @@ def test_vectors_of_many_dimensions_have_more_bits_than_a_byte_counts():
     vector = np.random.default_rng(4).normal(size=1024).astype(np.float32)
     vectors = np.stack([vector, -vector])
     of_them = Quantizer(np.zeros(1024, np.float32)).codes(vectors)
-    assert codes.differing_bits(of_them, of_them[:, 0]).tolist() == [0, 1024]
+    assert differing_bits(of_them, of_them[:, 0]).tolist() == [0, 1024]
