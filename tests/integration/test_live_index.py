@@ -303,7 +303,12 @@ async def test_where_no_index_can_be_built_the_rows_are_searched_and_it_is_said(
     store = await opened(path)
     await until(lambda: store.degraded == ("index_unavailable",))
     assert len(await found_by_words(store, "note")) == LARGE
+    waiting = asyncio.create_task(store.wait_ready())
+    await asyncio.sleep(0)
     await store.close()
+    for late in (waiting, store.wait_ready()):
+        with pytest.raises(StorageUnavailable, match="closed"):
+            await late
 
 
 async def test_a_store_that_is_closed_while_its_index_is_built_leaves_nothing_behind(path: Path):

@@ -40,8 +40,8 @@ SAMPLED_VECTORS = 20_000
 
 
 def build(connection: apsw.Connection, target: Path) -> None:
-    """Read all rows and put the index of them in the place of an older one. It names what has changed after it was
-    read; that is read again by who loads the index."""
+    """Read all rows and replace the file of the index. It names the memories that changed after they were read, which
+    are read again when it is loaded."""
     model_id, _ = pinned_embedding(connection)
     rows = AllRows(connection)
     made = _Columns(Quantizer.fitted(_sample(connection)), tokens_like(connection))
@@ -162,7 +162,7 @@ class _Terms:
         self._numbers: defaultdict[str, int] = defaultdict(count().__next__)
         """Of each term, its kind in front of it, in the order in which they came."""
         self._counted: list[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]] = []
-        """Of each batch: terms, documents and how often, in the order of terms."""
+        """Of each batch: terms, documents and frequencies, in the order of terms."""
         self.salt = secrets.token_bytes(16)
 
     def add(self, rows: list[DocumentRow], first_document: int) -> list[int]:
@@ -203,7 +203,7 @@ class _Terms:
         }
 
     def _keys(self) -> NDArray[np.uint64]:
-        """With another salt if two terms have one key, which is to be expected once in millions of stores."""
+        """With another salt if two terms have one key, as one in millions of stores will."""
         while True:
             key = term_keys(self.salt)
             keys = np.array([key(term[:1].encode(), term[1:]) for term in self._numbers], np.uint64)

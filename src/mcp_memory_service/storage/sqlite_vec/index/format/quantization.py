@@ -18,9 +18,9 @@ SEED = 20_261_116
 SCANNED_AT_ONCE = 32_768
 COMPARED_AT_ONCE = 512
 SAMPLE_STEP = 17
-"""No power of two, in which things are often written in turns."""
+"""No power of two: things are often written in turns of those."""
 SAMPLED_FROM = 1_000
-"""Asked for fewer, a sample would tell too little of them."""
+"""Below this many wanted, a sample says too little about the threshold."""
 
 SCANNED_IN_STEPS = 300_000
 """From so many codes on, half of their words decide which are compared with all of them: memory is what a scan of more

@@ -59,7 +59,8 @@ class SearchIndex(Protocol):
         ...
 
     async def wait_ready(self) -> None:
-        """Return when nothing is left to load, build or catch up with; never, as long as that fails."""
+        """Return when nothing is left to load, build or catch up with; as long as that fails, it does not.
+        StorageUnavailable if the store is closed."""
         ...
 
     def build_again(self) -> None:
@@ -101,7 +102,7 @@ class LiveIndex:
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
-        self._ready.set()  # nobody waits for what does not come any more
+        self._ready.set()  # nobody is left waiting
 
     @property
     def is_in_use(self) -> bool:
@@ -120,7 +121,10 @@ class LiveIndex:
     async def wait_ready(self) -> None:
         self._ready.clear()
         self._due.set()
-        await self._ready.wait()
+        if not self._task.done():
+            await self._ready.wait()
+        if self._task.done():
+            raise StorageUnavailable("The store is closed.")
 
     def build_again(self) -> None:
         self._must_build = True
