@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
+STOP_SECONDS = 100.0
+"""Closing hundreds of collections takes half a minute on a busy machine; only a hang takes longer."""
 
 
 class StandInProcess:
@@ -46,7 +48,7 @@ class StandInProcess:
         self._ended()
 
     def _ended(self) -> None:
-        self.process.wait(timeout=20)
+        self.process.wait(STOP_SECONDS)
         assert self.process.stdout is not None
         self.process.stdout.close()
 
