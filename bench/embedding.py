@@ -89,11 +89,10 @@ def throughput(runner: asyncio.Runner, embedder: LocalEmbedder, texts: Sequence[
     ways: dict[str, Callable[[], object]] = {"LocalEmbedder.embed": lambda: runner.run(embedder.embed(texts))}
     for threads in (2, 1):
         model = MiniLM(threads)
-        session: Any = model._session  # pyright: ignore[reportPrivateUsage] - what the embedder runs, without the rest
         for budget in BUDGETS if threads == 2 else (local_onnx.BATCH_TOKENS,):
             batches = padded_batches(model, texts, budget)
 
-            def bare(session: Any = session, batches: list[Inputs] = batches) -> None:
+            def bare(session: Any = model.session, batches: list[Inputs] = batches) -> None:
                 for inputs in batches:
                     session.run(["last_hidden_state"], inputs)
 

@@ -239,14 +239,14 @@ async def test_a_store_is_not_repeated_over_what_came_after_it(
 ):
     """Somebody patches the memory between our write and our look at it: their patch stays, and ours was a creation."""
     other = await opened(qdrant_url, tmp_path)
-    look = qdrant_writes.Writer._not_taken
+    look = qdrant_writes.Writer.not_taken
 
     async def look_after_a_patch(writer: Any, changes: Any, revision: str) -> set[str]:
-        monkeypatch.setattr(qdrant_writes.Writer, "_not_taken", look)
+        monkeypatch.setattr(qdrant_writes.Writer, "not_taken", look)
         await other.update("default", NOTE.content_hash, MemoryPatch(tags=()), now=5)
         return await look(writer, changes, revision)
 
-    monkeypatch.setattr(qdrant_writes.Writer, "_not_taken", look_after_a_patch)
+    monkeypatch.setattr(qdrant_writes.Writer, "not_taken", look_after_a_patch)
     outcome = await store_one(store, embedded(NOTE))
     assert outcome.created
     found = await get_one(store, "default", NOTE.content_hash)

@@ -163,7 +163,7 @@ def delete_and_die(path: Path, secret: list[str]) -> None:
             for content_hash in secret:
                 writes.delete_memory(connection, "default", content_hash)
 
-        await store._threads.write(delete_all)
+        await store.connections.write(delete_all)
         os.kill(os.getpid(), signal.SIGKILL)
 
     asyncio.run(purge_half())

@@ -59,4 +59,5 @@ def _insert(raw: apsw.Connection, item: EmbeddedMemory) -> None:
         "INSERT INTO vectors (memory_id, embedding) VALUES (?, ?)",
         [(memory_id, each.tobytes()) for each in item.vectors],
     )
-    writes._add_tags(raw, memory_id, stored.namespace, stored.tags)
+    for position, tag in enumerate(stored.tags):
+        writes.add_tag(raw, memory_id, stored.namespace, position, tag)

@@ -58,7 +58,7 @@ async def _purge(disk: SmallDisk, space: int, figures: ErasureFigures) -> bool:
 async def _finish_by_a_write(disk: SmallDisk, space: int, figures: ErasureFigures) -> bool:
     """As after a process that died when it had rewritten the file and not yet emptied the log."""
     store = await _filled(disk)
-    await store._threads.write(lambda connection: erasure._set(connection, "log"))
+    await store.connections.write(lambda connection: erasure.note_left(connection, "log"))
     disk.fill(leaving=space)
     refused = await _refused(store_one(store, EmbeddedMemory(memory(LONG), (WordEmbedder.vector(LONG),))), figures)
     disk.empty()

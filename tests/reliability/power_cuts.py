@@ -116,15 +116,15 @@ async def _run(seeds: range, figures: Figures) -> None:
 
 @contextmanager
 def _in_force(synchronous: Synchronous) -> Generator[None, None, None]:
-    before = connection._PRAGMAS
-    connection._PRAGMAS = tuple(
+    before = connection.PRAGMAS
+    connection.PRAGMAS = tuple(
         (name, synchronous, _LEVELS[synchronous]) if name == "synchronous" else (name, value, expected)
         for name, value, expected in before
     )
     try:
         yield
     finally:
-        connection._PRAGMAS = before
+        connection.PRAGMAS = before
 
 
 def run(seeds: int, first_seed: int = 0, synchronous: Synchronous = "full") -> Figures:

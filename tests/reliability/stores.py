@@ -27,4 +27,4 @@ async def open_store(path: Path) -> SqliteVecStorage:
 
 async def on_writer(store: SqliteVecStorage, pragma: str) -> None:
     """What SQLite does by itself after a thousand pages, at a moment that the test chooses."""
-    await store._threads.outside_transaction(lambda connection: connection.execute(pragma).fetchall())
+    await store.connections.outside_transaction(lambda connection: connection.execute(pragma).fetchall())

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.support.patience import HANG_SECONDS
 
+from mcp_memory_service.embeddings import local_onnx
 from mcp_memory_service.embeddings.local_onnx import BATCH_TOKENS, MAX_TOGETHER, LocalEmbedder, MiniLM
 from mcp_memory_service.errors import EmbedderUnavailable
 
@@ -44,10 +45,12 @@ def model() -> WatchedModel:
 
 
 @pytest.fixture
-def embedder(model: WatchedModel) -> LocalEmbedder:
-    embedder = LocalEmbedder(threads=1)
-    embedder._model = model
-    return embedder
+def embedder(model: WatchedModel, monkeypatch: pytest.MonkeyPatch) -> LocalEmbedder:
+    def load(_threads: int) -> WatchedModel:
+        return model
+
+    monkeypatch.setattr(local_onnx, "MiniLM", load)
+    return LocalEmbedder(threads=1)
 
 
 def store(embedder: LocalEmbedder, first: int, batches: int) -> asyncio.Task[list[NDArray[np.float32]]]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mcp_memory_service.embeddings import local_onnx
 from mcp_memory_service.embeddings.batching import batches_by_length
 from mcp_memory_service.embeddings.chunks import text_chunks
-from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
+from mcp_memory_service.embeddings.local_onnx import LocalEmbedder, MiniLM
 from mcp_memory_service.embeddings.slim_model import with_small_word_embeddings
 from mcp_memory_service.errors import EmbedderUnavailable
 
@@ -41,18 +41,16 @@ async def test_meaning_is_nearer_than_words(local_embedder: LocalEmbedder):
 
 
 def test_the_slim_model_is_byte_for_byte_the_one_that_was_measured():
-    model = local_onnx._checked_file(local_onnx._model_path(), local_onnx.MODEL_SHA256)
+    model = local_onnx.checked_file(local_onnx.model_path(), local_onnx.MODEL_SHA256)
     assert hashlib.sha256(with_small_word_embeddings(model)).hexdigest() == SLIM_MODEL_SHA256
 
 
-async def test_the_slim_model_computes_the_same_numbers(local_embedder: LocalEmbedder):
-    await local_embedder.warm_up()
-    assert local_embedder._model is not None
-    whole: Any = onnxruntime.InferenceSession(str(local_onnx._model_path()), providers=["CPUExecutionProvider"])
+def test_the_slim_model_computes_the_same_numbers():
+    whole: Any = onnxruntime.InferenceSession(str(local_onnx.model_path()), providers=["CPUExecutionProvider"])
     ids = np.array([[101, 9350, 11254, 2622, 102]], dtype=np.int64)
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
     expected = whole.run(["last_hidden_state"], inputs)[0]
-    actual = local_embedder._model._session.run(["last_hidden_state"], inputs)[0]
+    actual = MiniLM(threads=2).session.run(["last_hidden_state"], inputs)[0]
     assert np.array_equal(expected, actual)
 
 
@@ -101,18 +99,26 @@ def test_a_changed_file_is_refused(tmp_path: Path):
     path = tmp_path / "model.onnx"
     path.write_bytes(b"something else")
     with pytest.raises(EmbedderUnavailable, match="not the expected one"):
-        local_onnx._checked_file(path, local_onnx.MODEL_SHA256)
+        local_onnx.checked_file(path, local_onnx.MODEL_SHA256)
     with pytest.raises(EmbedderUnavailable, match="cannot be read"):
-        local_onnx._checked_file(tmp_path / "missing", local_onnx.MODEL_SHA256)
-    assert local_onnx._checked_file(path, hashlib.sha256(b"something else").hexdigest()) == b"something else"
+        local_onnx.checked_file(tmp_path / "missing", local_onnx.MODEL_SHA256)
+    assert local_onnx.checked_file(path, hashlib.sha256(b"something else").hexdigest()) == b"something else"
 
 
-async def test_the_embedder_loads_on_first_use_and_closes():
+async def test_the_embedder_loads_on_first_use_and_closes(monkeypatch: pytest.MonkeyPatch):
+    loaded: list[int] = []
+
+    def load(threads: int) -> MiniLM:
+        loaded.append(threads)
+        return MiniLM(threads)
+
+    monkeypatch.setattr(local_onnx, "MiniLM", load)
     embedder = LocalEmbedder(threads=1)
-    assert embedder._model is None
+    assert loaded == []
     await embedder.warm_up()
     assert len(await embedder.embed(["a", "b"])) == 2
     assert await embedder.embed([]) == []
+    assert loaded == [1]
     await embedder.close()
 
 
@@ -146,10 +152,8 @@ def test_chunks_lose_no_character_but_spaces(text: str):
     assert position == len(squeezed)
 
 
-async def test_chunks_fit_the_model(local_embedder: LocalEmbedder):
-    await local_embedder.warm_up()
-    assert local_embedder._model is not None
-    tokenizer = local_embedder._model._tokenizer
+def test_chunks_fit_the_model():
+    tokenizer = MiniLM(threads=1).tokenizer
     tokenizer.no_truncation()
     prose = "The tunnel forwards traffic from the public server to the laboratory at home. " * 60
     code = "def authenticate_user(request: HttpRequest) -> Optional[User]: return verify(request.token_id)\n" * 40

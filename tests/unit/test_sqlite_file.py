@@ -52,14 +52,13 @@ async def test_a_file_that_others_may_read_is_closed_to_them(tmp_path: Path):
 
 
 async def test_durability_settings_are_really_on(tmp_path: Path):
+    def pragmas(each: apsw.Connection) -> dict[str, object]:
+        names = ("journal_mode", "synchronous", "foreign_keys", "secure_delete", "temp_store", "page_size")
+        return {name: each.execute(f"PRAGMA {name}").get for name in names}
+
     store = await opened(tmp_path / "memories.db")
-    for handle in (store._threads._writer, store._threads._idle_readers.get()):
-        each = handle.connection
-        pragmas = {
-            name: each.execute(f"PRAGMA {name}").get
-            for name in ("journal_mode", "synchronous", "foreign_keys", "secure_delete", "temp_store", "page_size")
-        }
-        assert pragmas == {
+    for work in (store.connections.outside_transaction, store.connections.read):
+        assert await work(pragmas) == {
             "journal_mode": "wal",
             "synchronous": 2,
             "foreign_keys": 1,
@@ -187,7 +186,7 @@ async def test_a_failing_write_leaves_no_transaction_behind(tmp_path: Path):
 
     await store_one(store, embedded("a", "t"))
     with pytest.raises(RuntimeError, match="on purpose"):
-        await store._threads.write(fail)
+        await store.connections.write(fail)
     assert [tag.tag for tag in await store.get_all_tags("default")] == ["t"]
     await store_one(store, embedded("b"))
     await store.close()

@@ -164,24 +164,24 @@ class MiniLM:
         onnxruntime = _runtime_without_telemetry()
         from tokenizers import BertWordPieceTokenizer  # noqa: PLC0415
 
-        _checked_file(_vocabulary_path(), VOCABULARY_SHA256)
-        self._tokenizer = BertWordPieceTokenizer(str(_vocabulary_path()), lowercase=True)
-        self._tokenizer.enable_truncation(MAX_TOKENS)
+        checked_file(_vocabulary_path(), VOCABULARY_SHA256)
+        self.tokenizer = BertWordPieceTokenizer(str(_vocabulary_path()), lowercase=True)
+        self.tokenizer.enable_truncation(MAX_TOKENS)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         # Spinning threads would take the cores from SQLite; the arena would keep the peak of the largest batch.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.enable_cpu_mem_arena = False
-        model = with_small_word_embeddings(_checked_file(_model_path(), MODEL_SHA256))
-        self._session: Any = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        self._session._model_bytes = None  # a second copy of the file, kept for execution providers we do not use
+        model = with_small_word_embeddings(checked_file(model_path(), MODEL_SHA256))
+        self.session: Any = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self.session._model_bytes = None  # a second copy of the file, kept for execution providers we do not use
         del model
         return_unused_memory()
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The tokens of each text, cut off at what the model can read."""
-        return [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+        return [encoding.ids for encoding in self.tokenizer.encode_batch(list(texts))]
 
     def embedded(self, texts: Sequence[str]) -> list[Vector]:
         """A vector for each of a few texts."""
@@ -200,7 +200,7 @@ class MiniLM:
             input_ids[row, : len(ids)] = ids
             mask[row, : len(ids)] = 1
         inputs = {"input_ids": input_ids, "attention_mask": mask, "token_type_ids": np.zeros_like(input_ids)}
-        hidden: NDArray[np.float32] = self._session.run(["last_hidden_state"], inputs)[0]
+        hidden: NDArray[np.float32] = self.session.run(["last_hidden_state"], inputs)[0]
         counted = mask.astype(np.float32)
         pooled = (counted[:, None, :] @ hidden)[:, 0, :]  # the sum points where the mean does
         return (pooled / np.linalg.norm(pooled, axis=1, keepdims=True)).astype(np.float32)
@@ -210,14 +210,14 @@ def _vocabulary_path() -> Path:
     return Path(str(files(__package__) / "data" / "bert_uncased_vocab.txt"))
 
 
-def _model_path() -> Path:
+def model_path() -> Path:
     spec = find_spec(MODEL_PACKAGE)
     if spec is None or spec.origin is None:
         raise EmbedderUnavailable(f"The package {MODEL_PACKAGE} is not installed; install mcp-memory-service again.")
     return Path(spec.origin).with_name("model.onnx")
 
 
-def _checked_file(path: Path, sha256: str) -> bytes:
+def checked_file(path: Path, sha256: str) -> bytes:
     try:
         contents = path.read_bytes()
     except OSError as error:

@@ -106,6 +106,11 @@ class SqliteVecStorage:
         model_id, dimension = await asyncio.to_thread(_pinned_in, path)
         return await cls.open(path, model_id, dimension, analyze, on_any_filesystem=on_any_filesystem)
 
+    @property
+    def connections(self) -> ConnectionPool:
+        """For what is done to the file past the port."""
+        return self._threads
+
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
         def store_all(connection: apsw.Connection) -> list[StoreOutcome]:
             checked = self._check_vectors(connection, items)

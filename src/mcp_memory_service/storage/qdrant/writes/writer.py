@@ -194,9 +194,9 @@ class Writer:
         namespaces = {change.memory.namespace for change in changes if change.changes_tags}
         operations += [new_tag_list(namespace) for namespace in sorted(namespaces)]
         await self.send(operations)
-        return await self._not_taken(changes, revision)
+        return await self.not_taken(changes, revision)
 
-    async def _not_taken(self, changes: Sequence[Change], revision: str) -> set[str]:
+    async def not_taken(self, changes: Sequence[Change], revision: str) -> set[str]:
         ids = [change.point_id for change in changes]
         records = await self._connection.call(
             lambda client: client.retrieve(

@@ -25,7 +25,7 @@ READER_CACHE_KIB = 512
 """The page cache of the system holds the file as well: with four times as much, no read is faster."""
 
 # Set one by one and read back: apsw runs a multi-statement string lazily, and a pragma can be refused silently.
-_PRAGMAS: tuple[tuple[str, int | str, int | str], ...] = (
+PRAGMAS: tuple[tuple[str, int | str, int | str], ...] = (
     ("journal_mode", "wal", "wal"),
     ("synchronous", "full", 2),
     ("foreign_keys", "on", 1),
@@ -79,7 +79,7 @@ def connect(path: Path, *, read_only: bool) -> apsw.Connection:
     # Before journal_mode, which needs a lock that other processes may hold.
     connection.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}").fetchall()  # new files only
-    for name, value, expected in _PRAGMAS:
+    for name, value, expected in PRAGMAS:
         _set(connection, name, value)
         actual = connection.execute(f"PRAGMA {name}").get
         if actual != expected:

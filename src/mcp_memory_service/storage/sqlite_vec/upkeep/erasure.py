@@ -23,7 +23,7 @@ _one_at_a_time = threading.Lock()  # the folder for temporary files is one for t
 
 def note_due(connection: apsw.Connection) -> None:
     """In the transaction that deletes: if we die after it, the next purge knows."""
-    _set(connection, "rewrite")
+    note_left(connection, "rewrite")
     connection.execute(
         "INSERT INTO store_info (key, value) VALUES (?, '1') ON CONFLICT DO UPDATE SET value = value + 1", (_COUNT_KEY,)
     )
@@ -48,7 +48,7 @@ def rewrite(connection: apsw.Connection, path: Path) -> None:
         finally:
             connection.execute("PRAGMA temp_store = memory").fetchall()
             _set_temporary_folder(connection, "")
-    _set(connection, "log")
+    note_left(connection, "log")
 
 
 def _set_temporary_folder(connection: apsw.Connection, folder: str) -> None:
@@ -74,5 +74,6 @@ def only_log_is_left(connection: apsw.Connection) -> bool:
     return row is not None and row[0] == "log"
 
 
-def _set(connection: apsw.Connection, due: Literal["rewrite", "log"]) -> None:
+def note_left(connection: apsw.Connection, due: Literal["rewrite", "log"]) -> None:
+    """Which step comes next."""
     connection.execute("INSERT OR REPLACE INTO store_info (key, value) VALUES (?, ?)", (_KEY, due))
