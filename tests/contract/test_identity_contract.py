@@ -17,7 +17,7 @@ def test_a_plain_memory_is_its_text():
 
 
 def test_every_part_tells_other_kinds_apart():
-    parts = [
+    parts: list[tuple[MemoryKind, str | None, str | None, str]] = [
         ("note", "a", "b", "c"),
         ("code", "a", "b", "c"),
         ("note", "ab", "", "c"),
