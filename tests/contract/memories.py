@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from mcp_memory_service.models import EmbeddedMemory, JsonValue, Memory, MemoryFilter, Vector, content_hash
+from mcp_memory_service.models import (
+    Edge,
+    EdgeKind,
+    EmbeddedMemory,
+    JsonValue,
+    Memory,
+    MemoryFilter,
+    MemoryKind,
+    Vector,
+    identity_hash,
+)
 from mcp_memory_service.storage.ports import Store
 
 EVERYTHING = MemoryFilter()
@@ -24,10 +34,13 @@ def memory(
     session: str | None = None,
     sequence: int | None = None,
     source: str | None = None,
+    kind: MemoryKind = "memory",
+    anchor: str | None = None,
+    names: tuple[str, ...] = (),
 ) -> Memory:
     return Memory(
         content=content,
-        content_hash=content_hash(content),
+        content_hash=identity_hash(kind, source, anchor, content),
         created_at=at,
         updated_at=at,
         tags=tags,
@@ -37,7 +50,22 @@ def memory(
         session=session,
         sequence=sequence,
         source=source,
+        kind=kind,
+        anchor=anchor,
+        names=names,
     )
+
+
+def note(content: str, *names: str, source: str = "docs/a.md", anchor: str | None = None, at: int = 1_000) -> Memory:
+    return memory(content, at=at, source=source, anchor=anchor, kind="note", names=names)
+
+
+def by_id(origin: Memory, to: Memory, kind: EdgeKind = "link", weight: float = 1.0) -> Edge:
+    return Edge(origin.content_hash, to.content_hash, kind, weight, by_name=False)
+
+
+def by_name(origin: Memory, to: str, kind: EdgeKind = "link", weight: float = 1.0) -> Edge:
+    return Edge(origin.content_hash, to, kind, weight, by_name=True)
 
 
 def embedded(stored: Memory, *vectors: tuple[float, ...]) -> EmbeddedMemory:

@@ -1,11 +1,13 @@
 """`mcp-memory migrate` for real: two stores, a copy, interruptions, and what it says of bad input."""
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.contract.memories import EVERYTHING, memory
+from tests.contract.memories import EVERYTHING, by_id, by_name, memory, note
 from tests.integration.conftest import Finished
 from tests.reliability.qdrant_migration import run as run_interrupted
 from tests.support.fakes import WordEmbedder, in_front_of
@@ -19,6 +21,7 @@ from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import (
     EmbeddedMemory,
     Feedback,
+    IdempotencyKey,
     MemoryPatch,
     MemoryScan,
     StoreOutcome,
@@ -29,6 +32,8 @@ from mcp_memory_service.services import Migration
 from mcp_memory_service.storage.memory import MemoryStore
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
+from mcp_memory_service.storage.sqlite_vec.file.connection import connect
+from mcp_memory_service.storage.sqlite_vec.tables import TABLES
 
 
 def quiet(_doing: str, _done: int, _total: int) -> None:
@@ -81,6 +86,58 @@ async def test_there_and_back_again_everything_is_the_same(tmp_path: Path, qdran
     assert again.copied == 0
     for store in (source, between, target):
         await store.close()
+
+
+async def test_kinds_names_and_edges_are_carried_there_and_back(tmp_path: Path, qdrant_options: QdrantOptions):
+    source, between, target = (
+        await sqlite_at(tmp_path / "a.db"),
+        await qdrant_at(qdrant_options),
+        await sqlite_at(tmp_path / "b.db"),
+    )
+    chunks = [note(f"chunk {i}", f"note:{i}", source=f"docs/{i % 3}.md", anchor=f"Heading {i}") for i in range(30)]
+    await source.store_batch([EmbeddedMemory(item, (WordEmbedder.vector(item.content),)) for item in chunks])
+    edges = [by_name(item, f"note:{i + 1}", weight=0.1 * i) for i, item in enumerate(chunks)]
+    edges += [by_id(chunks[0], item, "contains") for item in chunks[1:]]
+    await source.add_edges("default", edges)
+    there = await Migration(source, between, WordEmbedder(), quiet).run()
+    assert (there.memories, there.copied) == (30, 30)
+    await Migration(between, target, WordEmbedder(), quiet).run()
+    ids = [item.content_hash for item in chunks]
+    assert_equal(await contents(source), await contents(target))
+    assert await target.get_many("default", ids) == chunks
+    expected = await source.edges_from("default", ids)
+    assert sum(map(len, expected.values())) == len(edges)
+    assert await between.edges_from("default", ids) == await target.edges_from("default", ids) == expected
+    await source.add_edges("default", [by_name(chunks[3], "note:late")])
+    assert (await Migration(source, between, WordEmbedder(), quiet).run()).copied == 1
+    assert (await Migration(source, between, WordEmbedder(), quiet).run()).copied == 0
+    for store in (source, between, target):
+        await store.close()
+
+
+async def test_every_table_that_cannot_be_made_again_is_carried(tmp_path: Path):
+    """Idempotency keys belong to requests that were sent to the old store, and what a store says of itself to it."""
+    source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")
+    item = replace(note("chunk", "note:A"), tags=("t",))
+    await store_one(source, EmbeddedMemory(item, (WordEmbedder.vector("chunk"),)))
+    await source.add_edges("default", [by_name(item, "note:B")])
+    await source.add_feedback("default", Feedback("query", item.content_hash, useful=True, created_at=1))
+    await source.save_tuning("default", Tuning(TunedWeights(2.0, 1.5, 0.5), 7, 40, 0.5, 0.6))
+    await source.update("default", item.content_hash, MemoryPatch(), now=1, key=IdempotencyKey("k", "f", 1))
+    await Migration(source, target, WordEmbedder(), quiet).run()
+    await source.close()
+    await target.close()
+    with (
+        closing(connect(tmp_path / "a.db", read_only=True)) as a,
+        closing(connect(tmp_path / "b.db", read_only=True)) as b,
+    ):
+        rows = {
+            table.name: tuple(int(raw.execute(f"SELECT count(*) FROM {table.name}").get) for raw in (a, b))  # noqa: S608
+            for table in TABLES
+            if table.role != "derived" and table.name not in {"store_info", "idempotency_keys"}
+        }
+    assert rows == dict.fromkeys(rows, (1, 1))
+    assert {"memories", "memory_tags", "memory_names", "edges", "vectors", "feedback", "tunings"} <= rows.keys()
 
 
 async def test_another_model_embeds_anew(tmp_path: Path, qdrant_options: QdrantOptions):
@@ -176,14 +233,14 @@ async def test_vectors_of_other_memories_are_noticed(source: MemoryStore, target
 
 
 async def test_newer_feedback_and_weights_of_the_target_stay(source: MemoryStore, target: MemoryStore):
-    note = memory("fact")
+    fact = memory("fact")
     for store, useful, at, trust in ((source, True, 1, 2.0), (target, False, 9, 4.0)):
-        await store_one(store, EmbeddedMemory(note, (WordEmbedder.vector("fact"),)))
-        await store.add_feedback("default", Feedback("query", note.content_hash, useful, at))
+        await store_one(store, EmbeddedMemory(fact, (WordEmbedder.vector("fact"),)))
+        await store.add_feedback("default", Feedback("query", fact.content_hash, useful, at))
         await store.save_tuning("default", Tuning(TunedWeights(trust, 1.0, 0.5), 7, 40, 0.5, 0.6))
     report = await Migration(source, target, WordEmbedder(), quiet).run()
     assert report.feedback == 0
-    assert await target.list_feedback("default") == [Feedback("query", note.content_hash, False, 9)]
+    assert await target.list_feedback("default") == [Feedback("query", fact.content_hash, False, 9)]
     tuned = await target.current_tuning("default")
     assert tuned is not None
     assert tuned.weights.vector_trust == 4.0

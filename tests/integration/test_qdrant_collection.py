@@ -32,8 +32,11 @@ from mcp_memory_service.errors import (
     StoreRefused,
 )
 from mcp_memory_service.hybrid_search import indexed_text
+from mcp_memory_service.models import MemoryFilter
 from mcp_memory_service.storage.qdrant import CollectionLayout, QdrantOptions, QdrantStorage
 from mcp_memory_service.storage.qdrant import collection as qdrant_collection
+from mcp_memory_service.storage.qdrant.points import memory_id
+from mcp_memory_service.storage.qdrant.queries.reads import PAGE
 
 
 async def opened(options: QdrantOptions, model: str = "m", dimension: int | None = 4) -> QdrantStorage:
@@ -86,6 +89,31 @@ async def test_a_missing_index_is_made_when_a_collection_is_opened(
     await (await opened(options)).close()
     info = httpx.get(f"{options.url}/collections/{options.collection}", timeout=HANG_SECONDS).json()["result"]
     assert set(info["payload_schema"]) == set(all_indexes)
+
+
+async def test_a_collection_of_the_first_version_is_completed(options: QdrantOptions, monkeypatch: pytest.MonkeyPatch):
+    """More memories than one page, some of them done already, as after an interruption."""
+    monkeypatch.setattr(qdrant_collection, "SCHEMA_VERSION", 1)
+    store = await opened(options)
+    items = [memory(f"old {i}", "t", source=("docs/a.md", "docs2/a.md", None)[i % 3]) for i in range(PAGE + 20)]
+    await store.store_batch([embedded(item) for item in items])
+    await store.close()
+    monkeypatch.undo()
+    fields = ["memory_kind", "source_prefixes", "generation"]
+    ids = [memory_id("default", item.content_hash) for item in items[3:]]
+    address = f"{options.url}/collections/{options.collection}/points/payload/delete?wait=true"
+    httpx.post(address, json={"keys": fields, "points": ids}, timeout=20).raise_for_status()
+    store = await opened(options)
+    assert (await store.stats("default")).schema_version == 2
+    for where, number in (
+        (MemoryFilter(kinds=("memory",)), len(items)),
+        (MemoryFilter(kinds=("note",)), 0),
+        (MemoryFilter(scope="docs"), sum(item.source == "docs/a.md" for item in items)),
+    ):
+        assert (await store.list_memories(where, 0, 1)).total == number
+    assert await store.get_many("default", [item.content_hash for item in items]) == items
+    await store.close()
+    await (await opened(options)).close()
 
 
 async def test_a_dropped_collection_is_noticed(options: QdrantOptions):

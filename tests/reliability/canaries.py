@@ -8,7 +8,7 @@ import numpy as np
 from tests.contract.memories import memory
 from tests.support.one_memory import store_one
 
-from mcp_memory_service.models import EmbeddedMemory, Feedback, MemoryPatch, Vector, content_hash
+from mcp_memory_service.models import Edge, EmbeddedMemory, Feedback, MemoryPatch, Vector, content_hash
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 from .traces import Wanted
@@ -62,10 +62,17 @@ class Churn:
             content, "note", self.canary(), at=number,
             metadata={"secret": self.canary(), self.canary(): [1]},
             session=self.canary(), sequence=number, source=self.canary(),
+            kind="memory" if number % 2 else "note", anchor=self.canary(),
+            names=(f"note:{self.canary()}", self.canary()),
         )  # fmt: skip
         vectors = tuple(self._vector() for _ in range(self._chance.randrange(1, 4)))
         await store_one(store, EmbeddedMemory(note, vectors))
         await store.add_feedback("default", Feedback(self.canary(), note.content_hash, useful=True, created_at=number))
+        edges = [Edge(note.content_hash, self.canary(), "link", by_name=True)]
+        edges += [
+            Edge(other, note.content_hash, "mentions", by_name=False) for other in (*self._others, *self.secret)[-4:]
+        ]
+        assert await store.add_edges("default", edges) == []
         self.secret.append(note.content_hash)
         self.wanted.texts |= {note.content_hash.encode(), bytes.fromhex(note.content_hash)}
         self.wanted.vectors += [vector.tobytes() for vector in vectors]

@@ -161,7 +161,7 @@ def delete_and_die(path: Path, secret: list[str]) -> None:
         def delete_all(connection: apsw.Connection) -> None:
             erasure.note_due(connection)
             for content_hash in secret:
-                writes.delete_memory(connection, "default", content_hash)
+                writes.purge_memory(connection, "default", content_hash)
 
         await store.connections.write(delete_all)
         os.kill(os.getpid(), signal.SIGKILL)

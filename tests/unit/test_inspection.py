@@ -6,16 +6,17 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.contract.memories import memory
+from tests.contract.memories import by_name, memory, note
 from tests.reliability.oracle import unseen
 from tests.support.fakes import WordEmbedder
 from tests.support.one_memory import get_one, store_one
 
 from mcp_memory_service.errors import ForeignStore, StoreRefused
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
-from mcp_memory_service.models import EmbeddedMemory, MemoryFilter, Vector, content_hash
+from mcp_memory_service.models import EmbeddedMemory, Feedback, MemoryFilter, Vector, content_hash
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep
 from mcp_memory_service.storage.sqlite_vec.file.connection import connect
+from mcp_memory_service.storage.sqlite_vec.tables import TABLES
 
 MODEL = WordEmbedder.model_id
 CONTENTS = [f"note {i} about topic{i % 5} and more" for i in range(40)]
@@ -26,8 +27,8 @@ async def path(tmp_path: Path) -> Path:
     """A sound store with forty memories."""
     path = tmp_path / "memories.db"
     store = await SqliteVecStorage.open(path, MODEL, WordEmbedder.dimension, indexed_text)
-    notes = [memory(content, f"Topic{i % 5}", "note", at=i) for i, content in enumerate(CONTENTS)]
-    await store.store_batch([EmbeddedMemory(note, (WordEmbedder.vector(note.content),)) for note in notes])
+    made = [memory(content, f"Topic{i % 5}", "note", at=i) for i, content in enumerate(CONTENTS)]
+    await store.store_batch([EmbeddedMemory(each, (WordEmbedder.vector(each.content),)) for each in made])
     await store.close()
     return path
 
@@ -87,6 +88,8 @@ REBUILDABLE = {
         {"orphans"},
         "INSERT INTO vectors (memory_id, embedding) SELECT 999, embedding FROM vectors WHERE id = 1",
     ),
+    "name of a memory that is gone": ({"orphans"}, "INSERT INTO memory_names VALUES (999, 0, 'note:X')"),
+    "edge of a memory that is gone": ({"orphans"}, "INSERT INTO edges VALUES (999, 'link', 1, 'note:X', 1.0)"),
     "vector gone": ({"vectors_missing"}, "DELETE FROM vectors WHERE memory_id = 7"),
     "vector of zeros": ({"vectors_unfit"}, "UPDATE vectors SET embedding = zeroblob(256) WHERE memory_id = 7"),
     "vector of NaN": (
@@ -164,8 +167,11 @@ async def test_vectors_are_not_made_by_another_model(path: Path):
 
 LOST = {
     "text changed": ("content_changed", "UPDATE memories SET content = 'note X' WHERE id = 3"),
+    "kind changed": ("content_changed", "UPDATE memories SET kind = 'note' WHERE id = 3"),
     "metadata is no object": ("metadata_malformed", "UPDATE memories SET metadata = '[1]' WHERE id = 3"),
     "table gone": ("table_missing", "DROP TABLE memory_tags"),
+    "names gone": ("table_missing", "DROP TABLE memory_names"),
+    "edges gone": ("table_missing", "DROP TABLE edges"),
     "table changed": ("schema_changed", "ALTER TABLE memories ADD COLUMN colour TEXT"),
     "dimension unknown": ("model_unknown", "DELETE FROM store_info WHERE key = 'embedding_dimension'"),
     "version lost": ("schema_version_lost", "PRAGMA user_version = 0"),
@@ -196,7 +202,8 @@ def overwrite_root_of(path: Path, name: str) -> None:
 
 DERIVED = [
     "memories_by_time", "sqlite_autoindex_memories_1", "vectors", "vectors_by_memory", "memory_words",
-    "memory_text_data", "memory_text_idx", "tags", "memory_tags_by_tag", "feedback", "idempotency_keys", "tunings",
+    "memory_text_data", "memory_text_idx", "tags", "memory_tags_by_tag",
+    "memory_names_by_name", "edges_by_target", "feedback", "idempotency_keys", "tunings",
 ]  # fmt: skip
 
 
@@ -221,13 +228,31 @@ async def test_tables_that_are_gone_are_made_again_if_rows_have_it_all(path: Pat
     await _everything_is_there(path)
 
 
-@pytest.mark.parametrize("name", ["memories", "memory_tags", "store_info"])
+@pytest.mark.parametrize("name", [table.name for table in TABLES if table.role == "truth"])
 async def test_damaged_pages_of_the_rows_themselves_are_left_alone(path: Path, name: str):
     overwrite_root_of(path, name)
     before = path.read_bytes()
     done = await upkeep(path).repair(MODEL, embed)
     assert (done.copy, done.after.sound) == (None, False)
     assert path.read_bytes() == before
+
+
+async def test_kinds_names_edges_and_feedback_are_taken_over_from_a_damaged_file(path: Path):
+    store = await SqliteVecStorage.open_existing(path, indexed_text)
+    chunk = note("a chunk", "note:A", "note:B", anchor="1")
+    await store_one(store, EmbeddedMemory(chunk, (WordEmbedder.vector("a chunk"),)))
+    edges = [by_name(chunk, "note:C", weight=0.3)]
+    await store.add_edges("default", edges)
+    said = Feedback("query", chunk.content_hash, useful=True, created_at=1)
+    await store.add_feedback("default", said)
+    await store.close()
+    overwrite_root_of(path, "memory_words")
+    assert (await upkeep(path).repair(MODEL, embed)).after.findings == ()
+    store = await SqliteVecStorage.open_existing(path, indexed_text)
+    assert await get_one(store, "default", chunk.content_hash) == chunk
+    assert await store.edges_from("default", [chunk.content_hash]) == {chunk.content_hash: edges}
+    assert await store.list_feedback("default") == [said]
+    await store.close()
 
 
 async def test_one_memory_that_is_lost_keeps_nothing_else_from_being_repaired(path: Path):

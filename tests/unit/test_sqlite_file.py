@@ -21,7 +21,7 @@ from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import EmbeddedMemory, IdempotencyKey, Memory, MemoryFilter, content_hash
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, schema
 from mcp_memory_service.storage.sqlite_vec.file import connection
-from mcp_memory_service.storage.sqlite_vec.queries import writes
+from mcp_memory_service.storage.sqlite_vec.tables import OWNED, TABLES
 
 
 def embedded(content: str, *tags: str) -> EmbeddedMemory:
@@ -239,19 +239,20 @@ async def test_a_file_of_the_first_version_gets_its_words(tmp_path: Path):
     await store.close()
 
 
-async def test_a_file_of_the_third_version_learns_to_keep_keys(tmp_path: Path):
-    path = tmp_path / "memories.db"
-    connection.create_store_file(path)
-    raw = connection.connect(path, read_only=False)
-    schema.prepare(raw, path, "m", 4, indexed_text, schema.MIGRATIONS[:3])
-    writes.store_memory(raw, embedded("old", "tag").memory, embedded("old").vectors, indexed_text)
-    assert schema.schema_version(raw) == 3
+async def test_every_table_is_described(tmp_path: Path):
+    await (await opened(tmp_path / "memories.db")).close()
+    raw = connection.connect(tmp_path / "memories.db", read_only=True)
+    rows = raw.execute("SELECT name, type FROM pragma_table_list WHERE schema = 'main'").fetchall()
+    there = {str(name) for name, kind in rows if kind != "shadow" and not str(name).startswith("sqlite_")}
+    assert [table.name for table in TABLES if table.name not in there] == []
+    assert there == {table.name for table in TABLES}
+    referring = {
+        (table, str(key[3])): str(key[2])
+        for table in there
+        for key in raw.execute(f"PRAGMA foreign_key_list({table})").fetchall()
+    }
+    assert {owned for owned, parent in referring.items() if parent == "memories"} == set(OWNED)
     raw.close()
-    store = await opened(path)
-    request = IdempotencyKey("key", "delete old", 1)
-    assert await get_one(store, "default", content_hash("old")) == embedded("old", "tag").memory
-    assert [await store.delete("default", content_hash("old"), request) for _ in range(2)] == [True, True]
-    await store.close()
 
 
 async def test_a_request_whose_key_cannot_be_kept_is_not_carried_out(tmp_path: Path):

@@ -32,6 +32,7 @@ ACTIONS: dict[tuple[str, str], tuple[Handler, type[BaseModel] | None]] = {
     ("PUT", "points"): (actions.upsert, models.PointsList),
     ("POST", "points/delete"): (actions.delete, models.PointIdsList),
     ("POST", "points/payload"): (actions.set_payload, models.SetPayload),
+    ("POST", "points/payload/delete"): (actions.delete_payload, models.DeletePayload),
     ("POST", "points/batch"): (actions.batch, models.UpdateOperations),
     ("PUT", "index"): (actions.create_index, models.CreateFieldIndex),
     ("POST", "optimize"): (actions.optimize, None),

@@ -139,6 +139,12 @@ def set_payload(collection: Collection, asked: models.SetPayload) -> dict[str, A
     return _completed()
 
 
+def delete_payload(collection: Collection, asked: models.DeletePayload) -> dict[str, Any]:
+    ids: list[Any] = [str(point_id) for point_id in asked.points or []]
+    collection.update([edge.UpdateOperation.delete_payload(ids, asked.keys)])
+    return _completed()
+
+
 def create_index(collection: Collection, asked: models.CreateFieldIndex) -> dict[str, Any]:
     collection.update([shapes.index_of(asked)])
     return _completed()

@@ -111,21 +111,30 @@ class Migration:
         return [EmbeddedMemory(item.memory, chunks) for item, chunks in zip(items, vectors, strict=True)]
 
     async def _copy_part(self, items: Sequence[EmbeddedMemory], reuse: bool) -> int:
-        there = await self._in_target([item.memory for item in items])
+        ids = _by_namespace([item.memory for item in items])
+        there = {
+            _key(found): found
+            for namespace, hashes in ids.items()
+            for found in await self._target.get_many(namespace, hashes)
+        }
         missing = [item for item in items if not _contains(there.get(_key(item.memory)), item.memory)]
         if missing:
             await self._target.store_batch(await self._embedded(missing, reuse))
-        return len(missing)
+        with_edges = [await self._copy_edges(namespace, hashes) for namespace, hashes in ids.items()]
+        return len({_key(item.memory) for item in missing}.union(*with_edges))
 
-    async def _in_target(self, memories: Sequence[Memory]) -> dict[tuple[str, str], Memory]:
-        by_namespace: dict[str, list[str]] = {}
-        for memory in memories:
-            by_namespace.setdefault(memory.namespace, []).append(memory.content_hash)
-        return {
-            _key(found): found
-            for namespace, hashes in by_namespace.items()
-            for found in await self._target.get_many(namespace, hashes)
-        }
+    async def _copy_edges(self, namespace: str, ids: Sequence[str]) -> set[tuple[str, str]]:
+        """Those of memories that the target has by now; returns whose were missing."""
+        there = await self._target.edges_from(namespace, ids)
+        missing = [
+            edge
+            for origin, edges in (await self._source.edges_from(namespace, ids)).items()
+            for edge in edges
+            if edge not in there.get(origin, ())
+        ]
+        if missing:
+            await self._target.add_edges(namespace, missing)
+        return {(namespace, edge.from_id) for edge in missing}
 
     async def _copy_learned(self, namespace: str) -> int:
         """Feedback on results, and the weights that are in force; what the target has and is newer stays."""
@@ -160,6 +169,13 @@ def _same_direction(one: Vector, other: Vector) -> bool:
 
 def _key(memory: Memory) -> tuple[str, str]:
     return memory.namespace, memory.content_hash
+
+
+def _by_namespace(memories: Sequence[Memory]) -> dict[str, list[str]]:
+    ids: dict[str, list[str]] = {}
+    for memory in memories:
+        ids.setdefault(memory.namespace, []).append(memory.content_hash)
+    return ids
 
 
 def _contains(found: Memory | None, memory: Memory) -> bool:

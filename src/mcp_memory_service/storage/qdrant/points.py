@@ -114,7 +114,8 @@ def attached_payload(attached: Attached) -> dict[str, Any]:
     edges = attached.edges
     return {
         "requests": list(attached.requests),
-        "edges": [{"to": e.to, "kind": e.kind, "weight": e.weight, "by_name": e.by_name} for e in edges],
+        # As text, as metadata is: a server rounds some numbers.
+        "edges": json.dumps([(e.to, e.kind, e.weight, e.by_name) for e in edges], ensure_ascii=False) if edges else "",
         "edge_targets": [edge_target(edge.to, by_name=edge.by_name) for edge in edges],
         "generation": attached.generation,
     }
@@ -125,9 +126,9 @@ def attached_from(payload: Payload) -> Attached:
 
 
 def edges_from(payload: Payload) -> tuple[Edge, ...]:
-    found = payload.get("edges", ())
+    found = json.loads(payload.get("edges") or "[]")
     return tuple(
-        Edge(payload["content_hash"], e["to"], e["kind"], float(e["weight"]), by_name=e["by_name"]) for e in found
+        Edge(payload["content_hash"], to, kind, weight, by_name=by_name) for to, kind, weight, by_name in found
     )
 
 

@@ -48,8 +48,9 @@ class SourceWriter:
             if not number:
                 created = open_items.keys() - existing.keys()
             changes = [
-                _change(item, existing.get(point_id), by_origin.get(item.memory.content_hash, ()), generation)
-                for point_id, item in open_items.items()
+                _change(item, seen, by_origin.get(item.memory.content_hash, ()), generation)
+                for item, seen in ((item, existing.get(point_id)) for point_id, item in open_items.items())
+                if seen is None or seen.attached.generation <= generation  # else a later one has written what counts
             ]
             updated |= {change.point_id for change in changes if change.seen and not change.keeps_memory}
             not_taken: set[str] = set()
@@ -150,6 +151,5 @@ class SourceWriter:
 def _change(item: EmbeddedMemory, seen: Stored | None, edges: Sequence[Edge], generation: int) -> Change:
     if seen is None:
         return Change(None, first_form(item.memory), item.vectors, Attached((), tuple(edges), generation))
-    # The number of a later one stays: it has written what counts.
-    attached = replace(seen.attached, edges=tuple(edges), generation=max(generation, seen.attached.generation))
+    attached = replace(seen.attached, edges=tuple(edges), generation=generation)
     return Change(seen, replaced(seen.memory, item.memory), seen.vectors, attached)
