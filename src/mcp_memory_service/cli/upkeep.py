@@ -14,7 +14,7 @@ from ..bootstrap import open_embedder, store_upkeep
 from ..config import Settings
 from ..embeddings.chunks import embed_chunks
 from ..errors import InvalidInput
-from ..storage.sqlite_vec import DATABASE_DAMAGED, ONE_MEMORY_ONLY, Finding, Repaired
+from ..models.upkeep import DATABASE_DAMAGED, ONE_MEMORY_ONLY, Finding, Repaired
 from .commands import settings_from
 from .exit_codes import PROBLEMS_FOUND
 from .progress import ProgressLine
@@ -97,7 +97,7 @@ def _as_json(settings: Settings, done: Repaired) -> dict[str, Any]:
     return {
         "store": settings.store,
         "sound": done.after.sound,
-        **asdict(done.after),
+        **{name: value for name, value in asdict(done.after).items() if name != "is_older"},
         "repaired": [finding.code for finding in done.mended],
         "copy": str(done.copy) if done.copy else None,
     }

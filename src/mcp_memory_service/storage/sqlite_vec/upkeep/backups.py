@@ -14,7 +14,7 @@ import re
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, BinaryIO
@@ -23,6 +23,7 @@ import apsw
 
 from ....errors import BackupDamaged, ForeignStore, InvalidInput, SchemaTooNew, StoreCorrupt
 from ....models import Progress
+from ....models.upkeep import Manifest
 from ....timestamps import from_microseconds
 from ..file.connection import give_to_owner_of, sync_folder
 from ..schema import pinned_embedding, schema_version
@@ -39,21 +40,6 @@ STEP_PAGES = 512
 FORGOTTEN_SECONDS = 86_400
 NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 """What file systems say that have no links."""
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What a backup holds."""
-
-    format: int
-    created_at: str
-    schema_version: int
-    embedding_model: str
-    embedding_dimension: int | None
-    memories: int
-    vectors: int
-    tags: int
-    database_bytes: int
 
 
 def write_backup(source: apsw.Connection, target: Path, now: int, progress: Progress) -> Manifest:
