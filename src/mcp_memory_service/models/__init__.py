@@ -28,6 +28,7 @@ from .memory import (
 from .search import (
     Candidate,
     IndexedText,
+    ListRequest,
     MemoryFilter,
     QueryTerms,
     SearchMode,
@@ -49,6 +50,7 @@ __all__ = [
     "IdempotencyKey",
     "IndexedText",
     "JsonValue",
+    "ListRequest",
     "Memory",
     "MemoryDraft",
     "MemoryFilter",
