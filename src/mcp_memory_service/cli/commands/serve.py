@@ -16,7 +16,6 @@ from ..logs import logger
 # Accepted requests get this long to finish; an open MCP event stream would otherwise keep the process for ever.
 SHUTDOWN_SECONDS = 10
 
-
 HTTP: dict[str, Flag] = {
     "http_host": click.option("--http-host", help="Address to serve on [MCP_MEMORY_HTTP_HOST]"),
     "http_port": click.option("--http-port", type=int, help="Port to serve on [MCP_MEMORY_HTTP_PORT]"),
