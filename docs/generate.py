@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
+from mcp_memory_service.access.error_table import ExitCode
 from mcp_memory_service.api import create_app
 from mcp_memory_service.api.security import MAX_BODY_BYTES
-from mcp_memory_service.cli import exit_codes
 from mcp_memory_service.config import allowed_range, documented_settings, load_settings
 from mcp_memory_service.models import MAX_METADATA_CHARS, MAX_TAGS
 from mcp_memory_service.services.write import checks
@@ -61,11 +61,11 @@ Text may hold tabs and line breaks but no other control characters; tags and nam
 
 ## Exit codes of the command line
 
-0 done, {exit_codes.BAD_INPUT} bad input or a wrong call, {exit_codes.NOT_FOUND} not found, {exit_codes.UNAVAILABLE} \
-unavailable now, {exit_codes.STORE_REFUSED} the store is refused, {exit_codes.BAD_SETTINGS} a bad setting, \
-{exit_codes.INCOMPLETE} a copy of a store or a purge is incomplete, {exit_codes.PROBLEMS_FOUND} doctor found something \
+0 done, {ExitCode.BAD_INPUT} bad input or a wrong call, {ExitCode.NOT_FOUND} not found, {ExitCode.UNAVAILABLE} \
+unavailable now, {ExitCode.STORE_REFUSED} the store is refused, {ExitCode.BAD_SETTINGS} a bad setting, \
+{ExitCode.INCOMPLETE} a copy of a store or a purge is incomplete, {ExitCode.PROBLEMS_FOUND} doctor found something \
 wrong, \
-{exit_codes.INTERRUPTED} interrupted.
+{ExitCode.INTERRUPTED} interrupted.
 """.splitlines()
 
 

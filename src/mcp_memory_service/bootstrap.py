@@ -13,6 +13,7 @@ from .hybrid_search import indexed_text
 from .models import DEFAULT_NAMESPACE, Progress
 from .services import MemoryService, ServiceLimits
 from .storage.ports import Store
+from .storage.ports.upkeep import Upkeep
 from .storage.sqlite_vec import IndexOptions, LiveIndex, SqliteVecStorage, StoreUpkeep
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ async def open_existing(settings: Settings) -> AsyncGenerator[Store, None]:
         await storage.close()
 
 
-def store_upkeep(settings: Settings, progress: Progress) -> StoreUpkeep:
-    """For the store file as a whole; Qdrant has tools of its own for that."""
+def store_upkeep(settings: Settings, progress: Progress) -> Upkeep:
+    """Upkeep of the store file; Qdrant has tools of its own for that."""
     if settings.storage_backend == "qdrant":
         raise InvalidInput(
             "This works on a SQLite file. Qdrant keeps snapshots of its own (docs/scaling.md), and mcp-memory migrate"

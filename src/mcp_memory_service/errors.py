@@ -10,7 +10,7 @@ MemoryServiceError
 │   ├── EmbeddingMismatch     written with another embedding model or dimension
 │   ├── SchemaTooNew          written by a newer version of this program
 │   ├── UnsafeFilesystem      on a mount where SQLite damages files
-│   ├── ForeignStore               a file of another program
+│   ├── ForeignStore          a file of another program
 │   ├── BackupDamaged         a backup that is not as it was written
 │   └── EngineTooOld          the SQLite library or the Qdrant server is too old to be trusted
 ├── Unavailable               may work again later

@@ -16,12 +16,11 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.eval.own_corpus import NOW, labelled_queries, store_corpus
 
 from mcp_memory_service.bootstrap import open_backends
-from mcp_memory_service.cli.evaluating import sweep_json
 from mcp_memory_service.cli.progress import ProgressLine
 from mcp_memory_service.config import load_settings
 from mcp_memory_service.evaluation.ground_truth import answerable
 from mcp_memory_service.evaluation.plots import plot_sweep
-from mcp_memory_service.evaluation.sweep import ALPHAS, SWEPT_WEIGHTS, SweepRow, judge, render_sweep, sweep
+from mcp_memory_service.evaluation.sweep import ALPHAS, SWEPT_WEIGHTS, SweepRow, judge, render_sweep, sweep, sweep_json
 from mcp_memory_service.services import MemoryService
 
 

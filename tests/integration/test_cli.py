@@ -9,6 +9,8 @@ import apsw
 import pytest
 from tests.integration.conftest import Finished
 
+from mcp_memory_service.cli.main import LazyCommand, cli
+
 Run = Callable[..., Finished]
 
 
@@ -129,6 +131,13 @@ def test_help_shows_an_example_for_every_command(run_cli: Run):
         assert f"\n  {command}" in overview
         assert "Example" in run_cli(command, "--help").out
     assert run_cli("--version").out.startswith("mcp-memory")
+
+
+def test_the_overview_says_of_every_command_what_its_help_begins_with():
+    for name, stand_in in cli.commands.items():
+        assert isinstance(stand_in, LazyCommand)
+        command = stand_in.load()
+        assert (command.name, (command.help or "").split("\n\n")[0]) == (name, stand_in.help)
 
 
 def test_modes_weights_and_explanations(run_cli: Run):

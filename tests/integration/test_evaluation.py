@@ -16,7 +16,16 @@ from mcp_memory_service.evaluation.embedding_cache import CachedEmbedder
 from mcp_memory_service.evaluation.sweep import judge
 from mcp_memory_service.evaluation.tuning import feedback_queries, load_for_tuning, tune, weights_of
 from mcp_memory_service.hybrid_search import RankingPolicy
-from mcp_memory_service.models import Feedback, Memory, MemoryDraft, TunedWeights, Tuning, Vector, content_hash
+from mcp_memory_service.models import (
+    Feedback,
+    ListRequest,
+    Memory,
+    MemoryDraft,
+    TunedWeights,
+    Tuning,
+    Vector,
+    content_hash,
+)
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.memory import MemoryStore
 
@@ -75,7 +84,9 @@ async def test_queries_for_tuning_do_not_stand_in_the_store(store: MemoryStore):
     memories = notes(40)
     made = await load_for_tuning({"default": memories}, store, WordEmbedder(), quiet)
     assert len(made) == 40
-    stored = {memory.content_hash: memory for memory in (await made[0][0].list_memories(page_size=100)).memories}
+    stored = {
+        memory.content_hash: memory for memory in (await made[0][0].list_memories(ListRequest(page_size=100))).memories
+    }
     for _, query, relevant in made:
         (target,) = relevant
         assert query not in stored[target].content

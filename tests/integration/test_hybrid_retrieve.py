@@ -10,7 +10,7 @@ from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.errors import EmbedderUnavailable, InvalidInput, MemoryNotFound
 from mcp_memory_service.hybrid_search import RankingPolicy
-from mcp_memory_service.models import MemoryDraft, MemoryFilter, MemoryPatch, SearchRequest, content_hash
+from mcp_memory_service.models import ListRequest, MemoryDraft, MemoryFilter, MemoryPatch, SearchRequest, content_hash
 from mcp_memory_service.services import MemoryService, ServiceLimits
 from mcp_memory_service.storage.memory import MemoryStore
 from mcp_memory_service.timestamps import MICROSECONDS_PER_DAY
@@ -273,9 +273,9 @@ async def test_a_long_memory_is_found_by_its_end(service: MemoryService):
 
 async def test_list_by_tag_get_update_delete(service: MemoryService):
     await store_notes(service, 12)
-    listing = await service.list_memories(page=2, page_size=5)
+    listing = await service.list_memories(ListRequest(page=2, page_size=5))
     assert (len(listing.memories), listing.paging.total, listing.paging.total_pages) == (5, 12, 3)
-    tagged = await service.list_memories(tags=["Topic-1"])
+    tagged = await service.list_memories(ListRequest(tags=("Topic-1",)))
     assert {memory.content for memory in tagged.memories} == {f"note {i} about topic 1" for i in (1, 6, 11)}
     chosen = tagged.memories[0].content_hash
     updated = await service.update_memory(chosen, MemoryPatch(tags=("new",), metadata={"k": 1}))

@@ -15,7 +15,7 @@ from tests.support.one_memory import store_one
 from tests.support.qdrant_target import collection_of
 from tests.support.whole_stores import assert_equal, contents, notes
 
-from mcp_memory_service.cli.migrating import settings_at
+from mcp_memory_service.cli.commands.migrate import settings_at
 from mcp_memory_service.errors import ConfigurationError, InvalidInput, MigrationIncomplete
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import (

@@ -26,9 +26,9 @@ from tests.support.whole_stores import Contents, assert_equal, contents
 from mcp_memory_service.errors import MemoryServiceError
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import EmbeddedMemory, Feedback, Vector
+from mcp_memory_service.models.upkeep import Manifest
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep
 from mcp_memory_service.storage.sqlite_vec.file.connection import connect
-from mcp_memory_service.storage.sqlite_vec.upkeep.backups import Manifest
 
 from .flipped_bits import FlipFigures, flip_each, positions_of
 from .journal import begun_so_far, done_so_far, read_journal

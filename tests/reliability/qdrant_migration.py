@@ -22,7 +22,7 @@ from tests.support.qdrant_target import collection_of, qdrant_server
 from tests.support.whole_stores import Contents, assert_equal, contents, notes
 
 from mcp_memory_service.bootstrap import open_backends, open_existing
-from mcp_memory_service.cli.migrating import settings_at
+from mcp_memory_service.cli.commands.migrate import settings_at
 from mcp_memory_service.models import EmbeddedMemory
 
 COMMAND = str(Path(sys.executable).with_name("mcp-memory"))

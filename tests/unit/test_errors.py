@@ -1,10 +1,9 @@
-"""Every error of ours has an HTTP status and an exit code; nobody forgets one."""
+"""Every error of ours is answered at every door; nobody forgets one."""
 
 from collections.abc import Iterator
 
 from mcp_memory_service import errors
-from mcp_memory_service.api.problems import STATUS_BY_ERROR
-from mcp_memory_service.cli.exit_codes import CODE_BY_ERROR
+from mcp_memory_service.access.error_table import ERROR_TABLE
 
 
 def descendants(kind: type[errors.MemoryServiceError]) -> Iterator[type[errors.MemoryServiceError]]:
@@ -13,10 +12,13 @@ def descendants(kind: type[errors.MemoryServiceError]) -> Iterator[type[errors.M
         yield from descendants(child)
 
 
-def test_every_error_is_in_both_tables():
-    every = set(descendants(errors.MemoryServiceError))
-    assert set(STATUS_BY_ERROR) == every
-    assert set(CODE_BY_ERROR) == every
+def test_every_error_is_in_the_table():
+    assert set(ERROR_TABLE) == set(descendants(errors.MemoryServiceError))
+
+
+def test_a_retry_may_help_exactly_where_something_is_unavailable():
+    may_help = {kind for kind, answer in ERROR_TABLE.items() if answer.retry_may_help}
+    assert may_help == {errors.Unavailable, *descendants(errors.Unavailable)}
 
 
 def test_codes_are_distinct_and_the_tree_is_drawn():

@@ -13,7 +13,7 @@ from ..config import Settings
 from .mcp_endpoint import McpEndpoint
 from .metrics import Metrics, MetricsMiddleware
 from .problems import install_problem_handlers
-from .routes import memories, operations
+from .routes import memories, operations, search
 from .security import AccessRules, SecurityMiddleware
 from .shutdown import StoppingMiddleware
 
@@ -38,8 +38,8 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
     )
     app.state.metrics = metrics
-    app.include_router(memories)
-    app.include_router(operations)
+    for routes in (search, memories, operations):  # fixed paths before /memories/{content_hash}
+        app.include_router(routes.router)
     # An exact route: a mount at /mcp would redirect to /mcp/ and lose the body on the way.
     app.router.routes.append(Route("/mcp", endpoint=mcp, methods=["GET", "POST", "DELETE"]))
     install_problem_handlers(app)

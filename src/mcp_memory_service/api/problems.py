@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem+json, with one table from our errors to HTTP."""
+"""Errors as RFC 9457 problem+json."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -9,57 +9,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from ..errors import (
-    BackendUnavailable,
-    BackupDamaged,
-    BatchIncomplete,
-    ConfigurationError,
-    EmbedderUnavailable,
-    EmbeddingMismatch,
-    EngineTooOld,
-    ForeignStore,
-    IdempotencyKeyReused,
-    InvalidInput,
-    InvalidVector,
-    MemoryNotFound,
-    MemoryServiceError,
-    MigrationIncomplete,
-    SchemaTooNew,
-    SearchUnavailable,
-    StorageFull,
-    StorageReadOnly,
-    StorageUnavailable,
-    StoreCorrupt,
-    StoreRefused,
-    Unavailable,
-    UnsafeFilesystem,
-    error_code,
-)
+from ..access.error_table import ERROR_TABLE
+from ..errors import BatchIncomplete, InvalidInput, MemoryServiceError, error_code
 
-STATUS_BY_ERROR: dict[type[MemoryServiceError], int] = {
-    InvalidInput: 422,
-    InvalidVector: 422,
-    IdempotencyKeyReused: 422,
-    MemoryNotFound: 404,
-    ConfigurationError: 500,
-    StoreRefused: 409,
-    EmbeddingMismatch: 409,
-    SchemaTooNew: 409,
-    UnsafeFilesystem: 409,
-    ForeignStore: 409,
-    BackupDamaged: 409,
-    EngineTooOld: 500,
-    Unavailable: 503,
-    EmbedderUnavailable: 503,
-    StorageUnavailable: 503,
-    BackendUnavailable: 503,
-    StorageReadOnly: 503,
-    BatchIncomplete: 503,
-    SearchUnavailable: 503,
-    MigrationIncomplete: 500,
-    StorageFull: 507,
-    StoreCorrupt: 503,
-}
 RETRY_AFTER_SECONDS = 5
 
 _CODE_BY_STATUS = {400: "malformed_request", 404: "route_not_found", 405: "method_not_allowed", 413: "body_too_large"}
@@ -93,10 +45,9 @@ def install_problem_handlers(app: FastAPI) -> None:
 
 async def _service_error(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, MemoryServiceError)
-    status = STATUS_BY_ERROR[type(error)]
-    may_pass = isinstance(error, Unavailable)  # a damaged file does not mend itself
-    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if may_pass else None
-    return problem(status, error_code(error), error.message, _errors_by_field(error), headers)
+    answer = ERROR_TABLE[type(error)]
+    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if answer.retry_may_help else None
+    return problem(answer.status, error_code(error), error.message, _errors_by_field(error), headers)
 
 
 def _errors_by_field(error: MemoryServiceError) -> list[dict[str, str]]:

@@ -1,66 +1,106 @@
-"""Flags that several commands share."""
+"""Flags that several commands share, and the values that commands are handed in their place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import click
+from click.core import ParameterSource
+from pydantic import BaseModel, ValidationError
 
-F = TypeVar("F", bound=Callable[..., Any])
+from ..config import load_settings
+from ..errors import InvalidInput
+from ..schemas import explained
+from .logs import log_to_stderr
+
+M = TypeVar("M", bound=BaseModel)
+
+Command: TypeAlias = Callable[..., None]
+Flag: TypeAlias = Callable[[Command], Command]
+
+STORAGE: Mapping[str, Flag] = {
+    "sqlite_path": click.option(
+        "--sqlite-path", type=click.Path(path_type=Path), help="Database file [MCP_MEMORY_SQLITE_PATH]"
+    ),
+    "storage_backend": click.option("--storage-backend", help="sqlite_vec or qdrant [MCP_MEMORY_STORAGE_BACKEND]"),
+    "qdrant_url": click.option("--qdrant-url", help="Address of the Qdrant server [MCP_MEMORY_QDRANT_URL]"),
+    "log_level": click.option("--log-level", help="DEBUG, INFO, WARNING or ERROR [MCP_MEMORY_LOG_LEVEL]"),
+}
+RANKING: Mapping[str, Flag] = {
+    "hybrid_alpha": click.option(
+        "--hybrid-alpha", type=float, help="0 = tags only, 1 = vectors only [MCP_MEMORY_HYBRID_ALPHA]"
+    ),
+    "recency_decay": click.option("--recency-decay", type=float, help="Per day, 0 = off [MCP_MEMORY_RECENCY_DECAY]"),
+}
 
 
-def storage_flags(command: F) -> F:
-    """Flags that every command takes."""
-    flags = (
-        click.option("--sqlite-path", type=click.Path(path_type=Path), help="Database file [MCP_MEMORY_SQLITE_PATH]"),
-        click.option("--storage-backend", help="sqlite_vec or qdrant [MCP_MEMORY_STORAGE_BACKEND]"),
-        click.option("--qdrant-url", help="Address of the Qdrant server [MCP_MEMORY_QDRANT_URL]"),
-        click.option("--log-level", help="DEBUG, INFO, WARNING or ERROR [MCP_MEMORY_LOG_LEVEL]"),
-    )
-    for flag in reversed(flags):
-        command = flag(command)
-    return command
+def with_settings(flags: Mapping[str, Flag] = STORAGE) -> Flag:
+    """Adds flags that are settings, and hands the command the `settings` that they make."""
+
+    def decorated(command: Command) -> Command:
+        @wraps(command)
+        def called(**options: Any) -> None:
+            settings = load_settings({name: options[name] for name in flags})
+            log_to_stderr(settings)
+            command(settings=settings, **{name: value for name, value in options.items() if name not in flags})
+
+        return _with(tuple(flags.values()), called)
+
+    return decorated
 
 
-def ranking_flags(command: F) -> F:
-    """Flags of the commands that search or serve searches."""
-    flags = (
-        click.option("--hybrid-alpha", type=float, help="0 = tags only, 1 = vectors only [MCP_MEMORY_HYBRID_ALPHA]"),
-        click.option("--recency-decay", type=float, help="Per day, 0 = off [MCP_MEMORY_RECENCY_DECAY]"),
-    )
-    for flag in reversed(flags):
-        command = flag(command)
-    return command
+def parsed_as(shape: type[BaseModel]) -> Flag:
+    """Hands the command the options named as fields of a shape as that shape, in `asked`; what is not given has the
+    default of the shape."""
+
+    def decorated(command: Command) -> Command:
+        @wraps(command)
+        def called(**options: Any) -> None:
+            own = {name: value for name, value in options.items() if name not in shape.model_fields}
+            source = click.get_current_context().get_parameter_source
+            given = {name for name in options.keys() - own.keys() if source(name) is not ParameterSource.DEFAULT}
+            command(asked=parsed(shape, {name: options[name] for name in given}), **own)
+
+        return called
+
+    return decorated
 
 
-def json_flag(command: F) -> F:
+def parsed(shape: type[M], fields: Mapping[str, Any]) -> M:
+    try:
+        return shape(**fields)
+    except ValidationError as error:
+        raise InvalidInput(explained(error), reason="validation_failed") from None
+
+
+def json_flag(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, in the shape of the REST answer")(command)
 
 
-def plain_json_flag(command: F) -> F:
+def plain_json_flag(command: Command) -> Command:
     """For commands that REST has no like of."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON")(command)
 
 
-def paging_flags(command: F) -> F:
-    for flag in (
+def listing_flags(command: Command) -> Command:
+    """Which memories may be shown, and which page of them."""
+    flags = (
+        click.option("--page", type=int, default=1, show_default=True, help="Page, from 1"),
         click.option(
             "--limit", "page_size", type=int, default=10, show_default=True, help="Results on a page, at most 100"
         ),
-        click.option("--page", type=int, default=1, show_default=True, help="Page, from 1"),
-    ):
-        command = flag(command)
-    return command
-
-
-def filter_flags(command: F) -> F:
-    flags = (
         click.option("--tag", "tags", multiple=True, help="Only memories with this tag; may be repeated"),
         click.option("--tag-match", type=click.Choice(["any", "all"]), default="any", show_default=True),
         click.option("--type", "memory_type", help="Only memories of this type"),
         click.option("--after", help="Created at or after this moment (ISO 8601)"),
         click.option("--before", help="Created before this moment (ISO 8601)"),
     )
+    return _with(flags, command)
+
+
+def _with(flags: tuple[Flag, ...], command: Command) -> Command:
+    """The help shows them in the order given."""
     for flag in reversed(flags):
         command = flag(command)
     return command

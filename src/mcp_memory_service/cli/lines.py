@@ -8,7 +8,7 @@ from ..errors import InvalidInput
 from ..models import MemoryDraft
 from ..schemas import ImportIn
 from ..services import ImportLine
-from .commands import parsed
+from .flags import parsed
 
 # The longest content that a setting allows fits: a million characters, each escaped as a pair of 6 bytes.
 MAX_LINE_BYTES = 16 * 1024 * 1024

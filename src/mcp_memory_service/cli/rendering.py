@@ -1,8 +1,15 @@
 """Answers as text for people."""
 
+import click
+from pydantic import BaseModel
+
 from ..schemas import DebugOut, EvidenceOut, ExplainOut, HitOut, ListOut, MemoryOut, PurgedOut, RetrieveOut, StatsOut
 
 SHOWN_CHARS = 200
+
+
+def show(out: BaseModel, text: str, *, as_json: bool) -> None:
+    click.echo(out.model_dump_json(indent=2) if as_json else text)
 
 
 def render_hits(found: RetrieveOut) -> str:

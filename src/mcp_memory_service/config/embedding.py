@@ -31,7 +31,9 @@ class EmbeddingSettings(EnvironmentSettings):
         description="Length of its vectors; unset = taken from its first answer; a new Qdrant collection needs it",
     )
     timeout_seconds: float = Field(default=30.0, gt=0, le=600, description="Limit for one request to that server")
-    max_batch: int = Field(default=32, ge=1, le=2048, description="Most texts in one request to that server")
+    max_batch: int = Field(
+        default=32, ge=1, le=2048, description="Maximum number of texts in one request to that server"
+    )
 
     _url_is_http = field_validator("url")(http_address)
     _key_fits_a_header = field_validator("api_key")(header_secret)

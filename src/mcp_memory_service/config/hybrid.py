@@ -39,7 +39,7 @@ class HybridSearchSettings(EnvironmentSettings):
         default=_RANKING.recency_floor,
         ge=0.0,
         le=1.0,
-        description="Least recency factor, however old a memory is; 0 = plain exponential decay",
+        description="Minimum recency factor, however old a memory is; 0 = plain exponential decay",
     )
     adaptive_threshold_small: int = Field(
         default=_RANKING.adaptive_threshold_small,

@@ -1,4 +1,4 @@
-"""From flags and the environment to settings, and from settings to what is documented of them."""
+"""Settings loaded from flags and the environment, and what is documented of them."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
 
 
 def unknown_variables() -> list[str]:
-    """Names in the environment that look like settings of ours and are not: most likely misspelt."""
+    """Variables that begin as our settings do and are none: most likely misspelt."""
     known = {variable for variable, _ in documented_settings()}
     return sorted(name for name in os.environ if name.startswith(ENV_PREFIX) and name not in known)
 
@@ -60,7 +60,7 @@ def documented_settings() -> Iterator[tuple[str, FieldInfo]]:
 
 
 def allowed_range(field: FieldInfo) -> str | None:
-    """The values a field takes, in words, where its type or bounds tell."""
+    """The values that the type or the bounds of a field allow, in words."""
     if get_origin(field.annotation) is Literal:
         return "one of " + ", ".join(str(value) for value in get_args(field.annotation))
     bounds = {

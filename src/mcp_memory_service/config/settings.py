@@ -57,10 +57,13 @@ class Settings(EnvironmentSettings):
         default="INFO", description="What is logged to stderr"
     )
     max_content_chars: int = Field(
-        default=100_000, ge=1, le=1_000_000, description="Longest content of one memory, in characters"
+        default=100_000, ge=1, le=1_000_000, description="Maximum length of the content of one memory, in characters"
     )
     mcp_response_chars: int = Field(
-        default=20_000, ge=1_000, le=1_000_000, description="Longest answer of one MCP tool call, in characters"
+        default=20_000,
+        ge=1_000,
+        le=1_000_000,
+        description="Maximum length of the answer of one MCP tool call, in characters",
     )
     mcp_toolsets: CommaSeparated = Field(
         default=("core", "search"),
@@ -120,7 +123,7 @@ class Settings(EnvironmentSettings):
 
 
 def require_key_for_open_address(settings: Settings) -> None:
-    """For who is about to listen: other machines may only reach a service that asks for a key."""
+    """Other machines may only reach a service that asks for a key."""
     if settings.api_key is None and not is_loopback(settings.http_host):
         raise ConfigurationError(
             f"{ENV_PREFIX}HTTP_HOST={settings.http_host} can be reached by other machines: set {ENV_PREFIX}API_KEY"

@@ -38,7 +38,7 @@ class EnvironmentSettings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The folder of secrets is itself a variable, so that a container needs no key in its environment."""
+        """Adds the folder of secrets, which a variable names, so that a container needs no key in its environment."""
         folder = os.environ.get(SECRETS_DIR_VARIABLE)
         secrets = SecretsSettingsSource(settings_cls, secrets_dir=folder) if folder else file_secret_settings
         return init_settings, env_settings, dotenv_settings, secrets

@@ -62,12 +62,12 @@ class Dataset:
         known = {name: {document.id for document in documents} for name, documents in self.collections.items()}
         return sum(document not in known[query.collection] for query in self.queries for document in query.relevant)
 
-    def with_queries(self, most: int) -> "Dataset":
+    def with_queries(self, limit: int) -> "Dataset":
         """So many queries, evenly chosen, and the documents that they search."""
-        if most >= len(self.queries):
+        if limit >= len(self.queries):
             return self
-        step = len(self.queries) / most
-        queries = [self.queries[int(number * step)] for number in range(most)]
+        step = len(self.queries) / limit
+        queries = [self.queries[int(number * step)] for number in range(limit)]
         searched = {query.collection: self.collections[query.collection] for query in queries}
         return replace(self, queries=queries, collections=searched)
 

@@ -1,13 +1,16 @@
 """What was measured, as values that go to JSON, and as tables for people."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
+from ..hybrid_search import RankingPolicy
 from .confidence import Interval, bootstrap_interval
 from .metrics import Measures, mean_measures
 from .runner import Answer
+from .tuning import TuningReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,28 @@ def _row(answers: Sequence[Answer]) -> RowReport:
         latency_ms={f"p{share}": round(float(np.percentile(took, share)), 2) for share in (50, 95, 99)},
         mean_alpha=float(np.mean([answer.alpha for answer in answers])),
     )
+
+
+def report_json(report: DatasetReport, policy: RankingPolicy, tuning: TuningReport | None) -> dict[str, Any]:
+    rows = {
+        name: {
+            "means": row.means._asdict(),
+            "intervals_95": {measure: list(interval) for measure, interval in row.intervals.items()},
+            "by_category": {category: measures._asdict() for category, measures in row.by_category.items()},
+            "queries_by_category": dict(row.queries_by_category),
+            "latency_ms": dict(row.latency_ms),
+            "mean_alpha": row.mean_alpha,
+        }
+        for name, row in report.rows.items()
+    }
+    result: dict[str, Any] = {
+        "dataset": report.dataset,
+        "documents": report.documents,
+        "queries": report.queries,
+        "policy": asdict(policy),
+        "rows": rows,
+    }
+    return result | ({"tuning": asdict(tuning) | {"reason": tuning.reason}} if tuning else {})
 
 
 SHOWN: Mapping[str, str] = {

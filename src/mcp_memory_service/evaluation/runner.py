@@ -36,22 +36,17 @@ class Answer:
 
 
 class Collections:
-    """The services of a dataset's collections, over one store."""
+    """The collections of a dataset, each a namespace of one store."""
 
     def __init__(self, storage: Store, embedder: Embedder, policy: RankingPolicy) -> None:
         self._storage = storage
         self._embedder = embedder
-        self._policy = policy
-        self._services: dict[str, MemoryService] = {}
+        self._service = MemoryService(storage, embedder, policy, ANY_LENGTH)
         self._documents: dict[str, dict[str, list[str]]] = defaultdict(dict)
         self._hashes: dict[str, dict[str, str]] = defaultdict(dict)
 
     def service(self, collection: str) -> MemoryService:
-        if collection not in self._services:
-            self._services[collection] = MemoryService(
-                self._storage, self._embedder, self._policy, ANY_LENGTH, namespace=collection
-            )
-        return self._services[collection]
+        return self._service.within(collection)
 
     def with_policy(self, policy: RankingPolicy) -> "Collections":
         """The same documents, ranked by other numbers."""

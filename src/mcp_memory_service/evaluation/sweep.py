@@ -5,6 +5,7 @@ The signals are asked once for each query; every value then ranks the same answe
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..hybrid_search import RankingPolicy
 from ..models import Progress
@@ -84,3 +85,9 @@ def render_sweep(rows: Sequence[SweepRow], weight: str) -> str:
         mark = "  ← Optimal" if row is best else ""
         lines.append(f"{value:<{width}} | " + " | ".join(f"{measure:.4f}" for measure in shown) + mark)
     return "\n".join(lines)
+
+
+def sweep_json(rows: Sequence[SweepRow], weight: str) -> dict[str, Any]:
+    shown = [{"value": row.value, **row.measures._asdict()} for row in rows]
+    best = best_row(rows).value
+    return {"weight": weight, "best": "default" if best is None else best, "rows": shown}

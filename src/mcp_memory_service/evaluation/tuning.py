@@ -70,8 +70,9 @@ async def load_for_tuning(
     share = MAX_QUERIES / max(1, total)
     queries: list[tuple[MemoryService, str, Grades]] = []
     done = 0
+    of_any_namespace = MemoryService(storage, embedder, policy, ANY_LENGTH)
     for namespace, group in memories.items():
-        service = MemoryService(storage, embedder, policy, ANY_LENGTH, namespace=namespace)
+        service = of_any_namespace.within(namespace)
         items = _known_items(group, max(1, round(len(group) * share)))
         drafts = [_draft(memory, items.get(memory.content_hash)) for memory in group]
         for start in range(0, len(drafts), STORED_AT_ONCE):
@@ -119,6 +120,23 @@ async def tune(
     )
 
 
+def render_tuning(report: TuningReport) -> str:
+    before, after = report.held_out
+    interval = report.gain_interval_95
+    return "\n".join(
+        [
+            f"  now       {_weights(report.current)}: NDCG@10 {before:.4f} on held-out queries",
+            f"  proposed  {_weights(report.proposed)}: NDCG@10 {after:.4f}",
+            f"  gain      {after - before:+.4f} (95 % {interval.low:+.4f} to {interval.high:+.4f},"
+            f" {report.held_out_queries} queries). {report.reason}",
+        ]
+    )
+
+
+def _weights(weights: TunedWeights) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in asdict(weights).items())
+
+
 def _grid(current: TunedWeights, fixed: Collection[str], *, has_sessions: bool) -> list[TunedWeights]:
     tried = {
         "vector_trust": TRUSTS,
@@ -156,11 +174,11 @@ async def _ndcg(judged: Sequence[Judged], policy: RankingPolicy) -> float:
     return mean_measures(await measure_policy(judged, policy)).ndcg_at_10
 
 
-def _known_items(memories: Sequence[Memory], most: int) -> dict[str, KnownItem]:
+def _known_items(memories: Sequence[Memory], limit: int) -> dict[str, KnownItem]:
     """Up to so many known items by the hash of their memory; hashes put them in an order that means nothing."""
     items: dict[str, KnownItem] = {}
     for memory in sorted(memories, key=lambda memory: memory.content_hash):
-        item = known_item(memory.content) if len(items) < most else None
+        item = known_item(memory.content) if len(items) < limit else None
         if item:
             items[memory.content_hash] = item
     return items

@@ -140,10 +140,10 @@ def _fitting(items: list[T], memories: list[CutMemory], budget: int) -> list[T]:
     return items[:count]
 
 
-def _how_many(around: list[int], least: list[int], room: int) -> int:
-    """How many items fit with the least of their contents; one is always shown."""
+def _how_many(around: list[int], min_contents: list[int], room: int) -> int:
+    """How many items fit with the beginnings of their contents; one is always shown."""
     count, used = 0, 0
-    for extra, content in zip(around, least, strict=True):
+    for extra, content in zip(around, min_contents, strict=True):
         used += extra + content
         if count and used > room:
             break

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, NamedTuple, Protocol
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.context import Context
@@ -11,16 +11,32 @@ from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import ValidationError
 
 from ..errors import MemoryServiceError, error_code
-
-P = ParamSpec("P")
+from ..schemas import explained
 
 READ = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 ADD = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 CHANGE = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 
 
+class ServedTool(NamedTuple):
+    """A tool as a toolset declares it; its name, arguments and description are those of the function."""
+
+    call: Callable[..., Awaitable[CallToolResult]]
+    title: str
+    annotations: ToolAnnotations
+
+
+class Toolset(Protocol):
+    @property
+    def tools(self) -> tuple[ServedTool, ...]: ...
+
+
 class StrictServer(MCPServer[Any]):
     """A model that guesses the name of an argument is told so, instead of losing what it meant."""
+
+    def add_toolset(self, toolset: Toolset) -> None:
+        for tool in toolset.tools:
+            self.add_tool(_errors_for_the_model(tool.call), title=tool.title, annotations=tool.annotations)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -38,22 +54,17 @@ class StrictServer(MCPServer[Any]):
         except ToolError as error:
             if not isinstance(error.__cause__, ValidationError):
                 raise
-            raise ToolError(f"{_explained(error.__cause__)} [validation_failed]") from error
+            raise ToolError(f"{explained(error.__cause__)} [validation_failed]") from error
 
 
-def errors_for_the_model(tool: Callable[P, Awaitable[CallToolResult]]) -> Callable[P, Awaitable[CallToolResult]]:
+def _errors_for_the_model(call: Callable[..., Awaitable[CallToolResult]]) -> Callable[..., Awaitable[CallToolResult]]:
     """Our errors reach the model as a sentence with a stable code; anything else is masked and logged by the SDK."""
 
-    @wraps(tool)
-    async def guarded(*args: P.args, **kwargs: P.kwargs) -> CallToolResult:
+    @wraps(call)
+    async def guarded(**arguments: Any) -> CallToolResult:
         try:
-            return await tool(*args, **kwargs)
+            return await call(**arguments)
         except MemoryServiceError as error:
             raise ToolError(f"{error.message} [{error_code(error)}]") from error
 
     return guarded
-
-
-def _explained(error: ValidationError) -> str:
-    problems = error.errors(include_url=False, include_input=False)
-    return "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems)

@@ -32,6 +32,7 @@ from .memory import (
 from .search import (
     Candidate,
     IndexedText,
+    ListRequest,
     MemoryFilter,
     QueryTerms,
     SearchMode,
@@ -59,6 +60,7 @@ __all__ = [
     "IdempotencyKey",
     "IndexedText",
     "JsonValue",
+    "ListRequest",
     "Memory",
     "MemoryDraft",
     "MemoryFilter",

@@ -39,6 +39,19 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class ListRequest:
+    """A listing as every door asks for it; the service checks it."""
+
+    page: int = 1
+    page_size: int = 10
+    tags: tuple[str, ...] = ()
+    memory_type: str | None = None
+    tag_match: TagMatch = "any"
+    after: int | None = None
+    before: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryFilter:
     """Which memories may be considered at all; every field is applied inside the engine's query."""
 

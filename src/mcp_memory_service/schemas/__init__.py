@@ -21,7 +21,7 @@ from .answers import (
     TagsOut,
     VoteOut,
 )
-from .fields import After, Before, Moment, Page, PageSize, TagFilter, TypeFilter, microseconds
+from .fields import After, Before, Moment, Page, PageSize, TagFilter, TypeFilter, explained, microseconds
 from .requests import (
     BatchIn,
     ExplainIn,
@@ -74,5 +74,6 @@ __all__ = [
     "TagsOut",
     "TypeFilter",
     "VoteOut",
+    "explained",
     "microseconds",
 ]

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from ..hybrid_search import KEYWORD, NEIGHBOUR, SIGNALS, TAG, VECTOR, Evidence, FusionMethod, Vote
 from ..models import Memory, Purged, SearchMode, StoreOutcome, StoreStats, TagCount
-from ..services import Explanation, Hit, MemoryListing, Paging, ScoreBreakdown, SearchResult
+from ..services.search.results import Explanation, Hit, MemoryListing, Paging, ScoreBreakdown, SearchResult
 from ..timestamps import from_microseconds
 from .fields import Moment
 

@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from typing import Annotated, TypeAlias
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError
 
 from ..models import TagMatch
 from ..services.write.checks import MAX_PAGE, MAX_PAGE_SIZE
@@ -35,3 +35,9 @@ TypeFilter: TypeAlias = Annotated[str | None, Field(description="Only memories o
 
 def microseconds(moment: datetime | None) -> int | None:
     return None if moment is None else to_microseconds(moment)
+
+
+def explained(error: ValidationError) -> str:
+    """What is wrong with which field, without repeating what was sent."""
+    problems = error.errors(include_url=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems)

@@ -1,22 +1,35 @@
 """What comes in."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from datetime import datetime
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..errors import InvalidInput
-from ..models import UNSET, MemoryDraft, MemoryPatch, SearchMode, SearchRequest, content_hash
-from ..services import MemoryService
+from ..models import UNSET, ListRequest, MemoryDraft, MemoryPatch, SearchMode, SearchRequest, content_hash
 from ..services.write.checks import MAX_BATCH
-from .answers import ExplainOut, ListOut, PurgedOut, RetrieveOut
-from .fields import After, Before, Moment, Page, PageSize, TagFilter, TypeFilter, microseconds
+from ..timestamps import to_microseconds
+from .fields import After, Before, Moment, Page, PageSize, TagFilter, TypeFilter
+
+V = TypeVar("V", MemoryDraft, ListRequest, SearchRequest)
 
 
 class _In(BaseModel):
     """A misspelt field is an error, not a wish that is silently ignored."""
 
     model_config = ConfigDict(extra="forbid")
+
+    def _as(self, kind: type[V]) -> V:
+        """The value inside the service; its fields have the names that they have on the wire."""
+        shared = [field.name for field in fields(kind) if field.name in type(self).model_fields]
+        return kind(**{name: _frozen(getattr(self, name)) for name in shared})
+
+
+def _frozen(value: object) -> Any:
+    if isinstance(value, datetime):
+        return to_microseconds(value)
+    return tuple(cast("list[object]", value)) if isinstance(value, list) else value
 
 
 class MemoryIn(_In):
@@ -44,16 +57,7 @@ class MemoryIn(_In):
     sequence: int | None = Field(default=None, strict=True, description="Its place within that conversation")
 
     def draft(self) -> MemoryDraft:
-        return MemoryDraft(
-            content=self.content,
-            tags=tuple(self.tags),
-            memory_type=self.memory_type,
-            metadata=self.metadata,
-            created_at=microseconds(self.created_at),
-            source=self.source,
-            session=self.session,
-            sequence=self.sequence,
-        )
+        return self._as(MemoryDraft)
 
 
 class ImportIn(MemoryIn):
@@ -69,7 +73,7 @@ class ImportIn(MemoryIn):
                 reason="content_hash_mismatch",
                 field="content_hash",
             )
-        return replace(super().draft(), updated_at=microseconds(self.updated_at))
+        return super().draft()
 
 
 class BatchIn(_In):
@@ -122,17 +126,8 @@ class ListIn(FilterIn):
 
     tags: list[str] = Field(default_factory=list, description="Only memories with these tags; may be repeated")
 
-    async def list_from(self, service: MemoryService) -> ListOut:
-        listing = await service.list_memories(
-            self.page,
-            self.page_size,
-            self.tags,
-            self.memory_type,
-            tag_match=self.tag_match,
-            after=microseconds(self.after),
-            before=microseconds(self.before),
-        )
-        return ListOut.of(listing)
+    def request(self) -> ListRequest:
+        return self._as(ListRequest)
 
 
 class SearchIn(FilterIn):
@@ -159,23 +154,9 @@ class SearchIn(FilterIn):
     )
     vector_weight: float | None = Field(default=None, ge=0, le=1, description="Weight of meaning; see fts_weight")
 
-    def request(self, *, debug: bool = False) -> SearchRequest:
-        return SearchRequest(
-            query=self.query,
-            page=self.page,
-            page_size=self.page_size,
-            tags=None if self.tags is None else tuple(self.tags),
-            memory_type=self.memory_type,
-            min_similarity=self.vector_threshold if self.min_similarity is None else self.min_similarity,
-            tag_match=self.tag_match,
-            after=microseconds(self.after),
-            before=microseconds(self.before),
-            mode=self.mode,
-            alpha=self.alpha,
-            fts_weight=self.fts_weight,
-            vector_weight=self.vector_weight,
-            debug=debug,
-        )
+    def request(self) -> SearchRequest:
+        request = self._as(SearchRequest)
+        return replace(request, min_similarity=self.vector_threshold) if self.min_similarity is None else request
 
 
 class RetrieveIn(SearchIn):
@@ -189,10 +170,6 @@ class RetrieveIn(SearchIn):
 
     debug: bool = Field(default=False, description="Add the arithmetic of each score")
 
-    async def search_in(self, service: MemoryService) -> RetrieveOut:
-        found = await service.search(self.request(debug=self.debug))
-        return RetrieveOut.of(found)
-
 
 class ExplainIn(SearchIn):
     """A search, and the memory to follow through it."""
@@ -205,10 +182,6 @@ class ExplainIn(SearchIn):
 
     content_hash: str = Field(description="The memory to explain, returned by the search or not")
 
-    async def explain_in(self, service: MemoryService) -> ExplainOut:
-        explained = await service.explain(self.request(), self.content_hash)
-        return ExplainOut.of(explained)
-
 
 class PurgeIn(_In):
     """Memories whose every trace shall go."""
@@ -217,9 +190,6 @@ class PurgeIn(_In):
         description="The memories to delete; none finishes what earlier purges left pending"
     )
 
-    async def purge_from(self, service: MemoryService) -> PurgedOut:
-        return PurgedOut.of(await service.purge_memories(self.content_hashes))
-
 
 class FeedbackIn(_In):
     """What a result was worth."""
@@ -227,6 +197,3 @@ class FeedbackIn(_In):
     query: str = Field(description="The query that was asked")
     content_hash: str = Field(description="The memory that was found, or should have been")
     useful: bool = Field(description="Whether it answered the query")
-
-    async def record_in(self, service: MemoryService) -> None:
-        await service.record_feedback(self.query, self.content_hash, useful=self.useful)

@@ -2,8 +2,7 @@
 
 from .health import Health
 from .memory_service import AskedSignals, MemoryService
-from .search.explanation import Ahead, Explanation
-from .search.results import Hit, MemoryListing, Paging, ScoreBreakdown, SearchResult
+from .search.results import Ahead, Explanation, Hit, MemoryListing, Paging, ScoreBreakdown, SearchResult
 from .write.migration import Migration, MigrationReport
 from .write.storing import ServiceLimits
 from .write.transfer import Import, ImportLine, ImportReport, every_memory

@@ -11,6 +11,7 @@ from ..models import (
     DEFAULT_NAMESPACE,
     UNSET,
     Feedback,
+    ListRequest,
     Memory,
     MemoryDraft,
     MemoryFilter,
@@ -20,14 +21,13 @@ from ..models import (
     StoreOutcome,
     StoreStats,
     TagCount,
-    TagMatch,
 )
 from ..storage.ports import Store
 from ..timestamps import now_microseconds
 from .health import Health, HealthCheck, TrackedEmbedder
 from .search.cached_inputs import CachedInputs, QueryVectors
-from .search.explanation import Explainer, Explanation
-from .search.results import MemoryListing, Paging, SearchResult
+from .search.explanation import Explainer
+from .search.results import Explanation, MemoryListing, Paging, SearchResult
 from .search.search import Search
 from .search.signals import SignalResults
 from .write import checks, idempotency
@@ -138,21 +138,14 @@ class MemoryService:
         )
         return ranking.fused.content_hashes
 
-    async def list_memories(
-        self,
-        page: int = 1,
-        page_size: int = 10,
-        tags: Sequence[str] = (),
-        memory_type: str | None = None,
-        *,
-        tag_match: TagMatch = "any",
-        after: int | None = None,
-        before: int | None = None,
-    ) -> MemoryListing:
+    async def list_memories(self, request: ListRequest | None = None) -> MemoryListing:
         """All memories that pass the filters, newest first."""
+        request = request or ListRequest()
+        page, page_size = request.page, request.page_size
         checks.check_page(page, page_size)
-        where = checks.checked_filter(self._namespace, tags, tag_match, memory_type, after, before)
-        found = await self._storage.list_memories(where, offset=(page - 1) * page_size, limit=page_size)
+        found = await self._storage.list_memories(
+            self._filter_of(request), offset=(page - 1) * page_size, limit=page_size
+        )
         return MemoryListing(found.memories, Paging(page, page_size, found.total))
 
     async def get_memory(self, content_hash: str) -> Memory:
@@ -226,7 +219,7 @@ class MemoryService:
     async def warm_up(self) -> None:
         await self._shared.health.warm_up()
 
-    def _filter_of(self, request: SearchRequest) -> MemoryFilter:
+    def _filter_of(self, request: SearchRequest | ListRequest) -> MemoryFilter:
         return checks.checked_filter(
             self._namespace,
             request.tags or (),

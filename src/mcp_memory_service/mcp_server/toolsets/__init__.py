@@ -1,1 +1,1 @@
-"""The MCP tools, in sets that can be switched off."""
+"""The MCP tools, in sets that can be switched off. Docstrings are for the model that chooses among the tools."""

@@ -1,8 +1,8 @@
 """Search tools that name their signal, beside retrieve_memory."""
 
-from typing import Annotated, Any, TypeAlias
+from dataclasses import replace
+from typing import Annotated, TypeAlias
 
-from mcp.server import MCPServer
 from mcp.types import CallToolResult
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from ...schemas import PageSize, TypeFilter
 from ...services import MemoryService
 from ...services.write.checks import DEFAULT_FTS_WEIGHT, DEFAULT_VECTOR_WEIGHT
 from ..response_budget import FittingHits, fit_hits, reply
-from ..strict_server import READ, errors_for_the_model
+from ..strict_server import READ, ServedTool
 
 DEFAULT_LIMIT = 20
 DEFAULT_THRESHOLD = 0.3
@@ -22,19 +22,18 @@ Threshold: TypeAlias = Annotated[float, Field(ge=-1, le=1, description="Least si
 TagsFilter: TypeAlias = Annotated[list[str] | None, Field(description="Only memories with these tags")]
 
 
-def _named(tags: list[str] | None) -> tuple[str, ...] | None:
-    return None if tags is None else tuple(tags)
+class SearchTools:
+    def __init__(self, service: MemoryService, response_chars: int) -> None:
+        self._service = service
+        self._response_chars = response_chars
+        self.tools = (
+            ServedTool(self.hybrid_search, "Search by meaning and words", READ),
+            ServedTool(self.semantic_search, "Search by meaning", READ),
+            ServedTool(self.keyword_search, "Search by words", READ),
+        )
 
-
-def add_search_tools(server: MCPServer[Any], service: MemoryService, response_chars: int) -> None:
-    _add_hybrid_search(server, service, response_chars)
-    _add_single_signal_searches(server, service, response_chars)
-
-
-def _add_hybrid_search(server: MCPServer[Any], service: MemoryService, response_chars: int) -> None:
-    @server.tool(title="Search by meaning and words", annotations=READ)
-    @errors_for_the_model
     async def hybrid_search(
+        self,
         query: Query,
         limit: PageSize = DEFAULT_LIMIT,
         fts_weight: Weight = DEFAULT_FTS_WEIGHT,
@@ -45,24 +44,11 @@ def _add_hybrid_search(server: MCPServer[Any], service: MemoryService, response_
     ) -> Annotated[CallToolResult, FittingHits]:
         """Search by words and by meaning with weights of your own. For most questions retrieve_memory is better, as it
         chooses the weights by itself; use this when results lean too much to one side."""
-        found = await service.search(
-            SearchRequest(
-                query,
-                page_size=limit,
-                tags=_named(tags),
-                memory_type=memory_type,
-                min_similarity=vector_threshold,
-                fts_weight=fts_weight,
-                vector_weight=vector_weight,
-            )
-        )
-        return reply(*fit_hits(found, response_chars))
+        request = _request(query, limit, tags, memory_type, vector_threshold)
+        return await self._found(replace(request, fts_weight=fts_weight, vector_weight=vector_weight))
 
-
-def _add_single_signal_searches(server: MCPServer[Any], service: MemoryService, response_chars: int) -> None:
-    @server.tool(title="Search by meaning", annotations=READ)
-    @errors_for_the_model
     async def semantic_search(
+        self,
         query: Query,
         limit: PageSize = DEFAULT_LIMIT,
         threshold: Threshold = DEFAULT_THRESHOLD,
@@ -71,26 +57,22 @@ def _add_single_signal_searches(server: MCPServer[Any], service: MemoryService, 
     ) -> Annotated[CallToolResult, FittingHits]:
         """Search by meaning alone, for questions whose words may differ from those of the memory: "how does auth work"
         finds a note about verify_credentials. Not for exact names."""
-        found = await service.search(
-            SearchRequest(
-                query,
-                page_size=limit,
-                tags=_named(tags),
-                memory_type=memory_type,
-                min_similarity=threshold,
-                mode="semantic",
-            )
-        )
-        return reply(*fit_hits(found, response_chars))
+        return await self._found(replace(_request(query, limit, tags, memory_type, threshold), mode="semantic"))
 
-    @server.tool(title="Search by words", annotations=READ)
-    @errors_for_the_model
     async def keyword_search(
-        query: Query, limit: PageSize = DEFAULT_LIMIT, tags: TagsFilter = None, memory_type: TypeFilter = None
+        self, query: Query, limit: PageSize = DEFAULT_LIMIT, tags: TagsFilter = None, memory_type: TypeFilter = None
     ) -> Annotated[CallToolResult, FittingHits]:
         """Search for exact words: names of functions and files, error codes and messages, versions. Finds nothing that
         has none of the words."""
-        found = await service.search(
-            SearchRequest(query, page_size=limit, tags=_named(tags), memory_type=memory_type, mode="keyword")
-        )
-        return reply(*fit_hits(found, response_chars))
+        return await self._found(replace(_request(query, limit, tags, memory_type), mode="keyword"))
+
+    async def _found(self, request: SearchRequest) -> CallToolResult:
+        return reply(*fit_hits(await self._service.search(request), self._response_chars))
+
+
+def _request(
+    query: str, limit: int, tags: list[str] | None, memory_type: str | None, min_similarity: float | None = None
+) -> SearchRequest:
+    """What the three tools have in common."""
+    named = None if tags is None else tuple(tags)
+    return SearchRequest(query, page_size=limit, tags=named, memory_type=memory_type, min_similarity=min_similarity)

@@ -1,10 +1,10 @@
-"""What a search gives back."""
+"""What a search, a listing and an explanation give back."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...hybrid_search import Evidence, FusionMethod, Vote
-from ...models import Memory, SearchMode
+from ...models import Memory, SearchMode, SearchRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +74,50 @@ class SearchResult:
 class MemoryListing:
     memories: tuple[Memory, ...]
     paging: Paging
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """A memory that ranks before the explained one."""
+
+    memory: Memory
+    rank: int
+    contributions: Mapping[str, Vote]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    memory: Memory
+    request: SearchRequest
+    rank: int | None
+    """Place in the answer; None if the memory is not in it."""
+    total: int
+    filtered_by: tuple[str, ...]
+    signals: Mapping[str, Vote]
+    """What each signal that found the memory says of it, among all memories; without the filters if they drop it."""
+    recency_factor: float
+    final_score: float
+    alpha_used: float
+    outranked_by: tuple[Ahead, ...]
+    alpha_for_first_page: float | None
+    degraded: tuple[str, ...]
+    evidence: Evidence | None
+
+    @property
+    def on_first_page(self) -> bool:
+        return self.rank is not None and self.rank <= self.request.page_size
+
+    @property
+    def summary(self) -> str:
+        if self.filtered_by:
+            return f"It is left out by: {', '.join(self.filtered_by)}."
+        if self.on_first_page:
+            return f"It is number {self.rank} of {self.total}."
+        place = (
+            "It is not among the ranked memories" if self.rank is None else f"It is number {self.rank} of {self.total}"
+        )
+        if self.request.mode != "hybrid":
+            return f"{place}; the mode {self.request.mode} has no alpha to change."
+        if self.alpha_for_first_page is None:
+            return f"{place}; no alpha would put it on the first page."
+        return f"{place}; alpha {self.alpha_for_first_page:g} (now {self.alpha_used:g}) would put it on the first page."

@@ -2,17 +2,6 @@
 
 from .index import IndexOptions, LiveIndex
 from .store import SqliteVecStorage
-from .upkeep.inspection import DATABASE_DAMAGED, Finding, Inspection
-from .upkeep.upkeep import ONE_MEMORY_ONLY, Repaired, StoreUpkeep
+from .upkeep.upkeep import StoreUpkeep
 
-__all__ = [
-    "DATABASE_DAMAGED",
-    "ONE_MEMORY_ONLY",
-    "Finding",
-    "IndexOptions",
-    "Inspection",
-    "LiveIndex",
-    "Repaired",
-    "SqliteVecStorage",
-    "StoreUpkeep",
-]
+__all__ = ["IndexOptions", "LiveIndex", "SqliteVecStorage", "StoreUpkeep"]

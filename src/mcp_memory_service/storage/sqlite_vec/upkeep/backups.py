@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,6 +19,7 @@ import apsw
 
 from ....errors import BackupDamaged, ForeignStore, SchemaTooNew, StoreCorrupt
 from ....models import Progress
+from ....models.upkeep import Manifest
 from ....private_files import atomic_new_file
 from ....timestamps import from_microseconds
 from ..schema import pinned_embedding, schema_version
@@ -32,21 +33,6 @@ DIGEST_BYTES = 32
 TAIL_BYTES = LENGTH_BYTES + DIGEST_BYTES + len(MARK)
 CHUNK_BYTES = 1 << 20
 STEP_PAGES = 512
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What a backup holds."""
-
-    format: int
-    created_at: str
-    schema_version: int
-    embedding_model: str
-    embedding_dimension: int | None
-    memories: int
-    vectors: int
-    tags: int
-    database_bytes: int
 
 
 def write_backup(source: apsw.Connection, target: Path, now: int, progress: Progress) -> Manifest:

@@ -6,7 +6,7 @@ Which tables are the truth and which can be made again is in tables.py, how they
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias, cast
 
 import apsw
@@ -14,51 +14,16 @@ import numpy as np
 
 from ....errors import SchemaTooNew
 from ....models import Progress, identity_hash
+from ....models.upkeep import DATABASE_DAMAGED, Finding, Inspection
 from ..rows import memory_by_id
 from ..schema import MIGRATIONS, pinned_embedding, reference_schema, schema_version
 from ..tables import COUNTED, TABLES, TRUTH
 
-Check: TypeAlias = Callable[[apsw.Connection], Iterator["Finding"]]
+Check: TypeAlias = Callable[[apsw.Connection], Iterator[Finding]]
 
 MAX_MESSAGES = 20
 
-DATABASE_DAMAGED = "database_damaged"
-"""The one finding after which nothing else can be relied on."""
 TABLE_MISSING = "table_missing"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that is wrong."""
-
-    code: str
-    message: str
-    rebuildable: bool = True
-    """Whether it can be made right from the rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Inspection:
-    """What was looked at, and what is wrong with it."""
-
-    schema_version: int
-    memories: int
-    vectors: int
-    tags: int
-    findings: tuple[Finding, ...]
-
-    @property
-    def sound(self) -> bool:
-        return not self.findings
-
-    @property
-    def is_older(self) -> bool:
-        """Then only its pages were looked at."""
-        return 0 < self.schema_version < len(MIGRATIONS)
-
-    @property
-    def reasons(self) -> str:
-        return " ".join(finding.message for finding in self.findings)
 
 
 def inspect(
@@ -88,7 +53,12 @@ def inspect(
     if version == len(MIGRATIONS) and any(finding.code == DATABASE_DAMAGED for finding in findings):
         readable = _rows_are_readable(connection)
         findings = [replace(each, rebuildable=readable) if each.code == DATABASE_DAMAGED else each for each in findings]
-    return Inspection(version or 0, **_counts(connection), findings=tuple(findings))
+    counts = _counts(connection)
+    return Inspection(version or 0, **counts, findings=tuple(findings), is_older=is_older_version(version or 0))
+
+
+def is_older_version(version: int) -> bool:
+    return 0 < version < len(MIGRATIONS)
 
 
 def _rows_are_readable(connection: apsw.Connection) -> bool:

@@ -2,28 +2,21 @@
 
 import os
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
 from ....errors import BackupDamaged, ForeignStore, SchemaTooNew, StorageReadOnly, StoreCorrupt, StoreRefused
 from ....models import Progress
+from ....models.upkeep import Manifest, Restored
 from ....private_files import new_private_file
 from ...ports import TextAnalyzer
 from ..file.connection import create_store_file, translated_errors
 from ..file.connections import writer_queue
 from ..schema import MIGRATIONS, prepare, require_ours, schema_version
-from .backups import Manifest, extract_database, read_manifest
+from .backups import extract_database, read_manifest
 from .inspection import inspect
 from .replacement import UNREADABLE, Replacing
-
-
-@dataclass(frozen=True, slots=True)
-class Restored:
-    manifest: Manifest
-    copy: Path | None
-    """What was there before, if anything was."""
 
 
 class Restoring:

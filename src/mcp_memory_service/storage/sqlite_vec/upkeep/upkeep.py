@@ -1,18 +1,18 @@
 """What is done to a store file as a whole: inspect it, repair it, copy it, put a copy back."""
 
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import apsw
 
 from ....errors import BackupDamaged, StoreCorrupt, StoreRefused
-from ....models import Progress, Vector
+from ....models import Progress
+from ....models.upkeep import DATABASE_DAMAGED, ONE_MEMORY_ONLY, Inspection, Manifest, Repaired, Restored
 from ....private_files import atomic_new_file, new_private_file
 from ....timestamps import compact, now_microseconds
 from ...ports import TextAnalyzer
+from ...ports.upkeep import EmbedTexts
 from ...vectors import checked_vector
 from ..file.connection import (
     PAGE_BYTES,
@@ -28,32 +28,13 @@ from ..rows import memory_by_id
 from ..schema import pinned_embedding, prepare, require_ours
 from . import repair
 from .backup_mark import is_backup
-from .backups import Manifest, copy_snapshot, read_manifest, write_backup
-from .inspection import DATABASE_DAMAGED, TABLE_MISSING, Finding, Inspection, inspect, unreadable
+from .backups import copy_snapshot, read_manifest, write_backup
+from .inspection import TABLE_MISSING, inspect, is_older_version, unreadable
 from .replacement import Replacing
-from .restore import Restored, Restoring
+from .restore import Restoring
 from .salvage import salvage
 
-EmbedTexts: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[Sequence[Vector]]]]
-"""The vectors of each text, one for each of its chunks."""
-
 REPAIR_BATCH = 50
-ONE_MEMORY_ONLY = frozenset({"content_changed", "metadata_malformed"})
-"""What is lost of single memories keeps nothing else from being repaired."""
-
-
-@dataclass(frozen=True, slots=True)
-class Repaired:
-    """What was wrong, what still is, and where the file is kept as it was before."""
-
-    before: Inspection
-    after: Inspection
-    copy: Path | None
-
-    @property
-    def mended(self) -> list[Finding]:
-        still_wrong = {finding.code for finding in self.after.findings}
-        return [finding for finding in self.before.findings if finding.code not in still_wrong]
 
 
 class StoreUpkeep:
@@ -94,7 +75,8 @@ class StoreUpkeep:
             found = read_manifest(self._path, self._progress)
         except BackupDamaged as error:
             return unreadable(error.message)
-        return Inspection(found.schema_version, found.memories, found.vectors, found.tags, ())
+        version = found.schema_version
+        return Inspection(version, found.memories, found.vectors, found.tags, (), is_older_version(version))
 
     async def repair(self, model_id: str, embed: EmbedTexts) -> Repaired:
         """Rebuild what can be rebuilt, after a copy of the file was made. Vectors are made again if `model_id` is the

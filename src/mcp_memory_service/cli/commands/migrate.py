@@ -1,4 +1,4 @@
-"""What `mcp-memory migrate` does: open both stores, copy, say what came of it."""
+"""`mcp-memory migrate`: open both stores, copy, say what came of it."""
 
 import asyncio
 import json
@@ -7,15 +7,31 @@ from urllib.parse import urlsplit
 
 import click
 
-from ..bootstrap import open_backends, open_existing
-from ..config import Settings, load_settings
-from ..errors import InvalidInput
-from ..services import Migration, MigrationReport
-from .logs import log_to_stderr
-from .progress import ProgressLine
+from ...bootstrap import open_backends, open_existing
+from ...config import Settings, load_settings
+from ...errors import InvalidInput
+from ...services import Migration, MigrationReport
+from ..flags import STORAGE, json_flag
+from ..logs import log_to_stderr
+from ..progress import ProgressLine
 
 
-def migrate_store(source: str, target: str, log_level: str | None, *, as_json: bool) -> None:
+@click.command()
+@click.option("--from", "source", required=True, metavar="STORE", help="The store to copy; it is not changed")
+@click.option("--to", "target", required=True, metavar="STORE", help="Where to; made if missing")
+@STORAGE["log_level"]
+@json_flag
+def migrate(source: str, target: str, log_level: str | None, as_json: bool) -> None:
+    """Copy all memories from one store to another, and check the copy.
+
+    A STORE is sqlite:PATH, qdrant:URL/COLLECTION or qdrant:COLLECTION; what is left out comes from the settings. If it
+    is interrupted, the same command goes on. Vectors are taken over if the configured embedding model made them.
+
+    \b
+    Example:
+      mcp-memory migrate --from sqlite:memories.db --to qdrant:http://127.0.0.1:6333/memories
+      mcp-memory migrate --from qdrant: --to sqlite:copy.db
+    """
     from_settings, to_settings = (settings_at(address, log_level) for address in (source, target))
     log_to_stderr(to_settings)
     if _place(from_settings) == _place(to_settings):

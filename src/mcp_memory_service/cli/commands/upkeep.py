@@ -1,4 +1,4 @@
-"""What `doctor`, `backup` and `restore` do: work on the store file, say what came of it."""
+"""`doctor`, `backup` and `restore`: work on the store file, say what came of it."""
 
 import asyncio
 import json
@@ -10,18 +10,31 @@ from typing import Any
 
 import click
 
-from ..bootstrap import open_embedder, store_upkeep
-from ..config import Settings
-from ..embeddings.chunks import embed_chunks
-from ..errors import InvalidInput
-from ..storage.sqlite_vec import DATABASE_DAMAGED, ONE_MEMORY_ONLY, Finding, Repaired
-from .commands import settings_from
-from .exit_codes import PROBLEMS_FOUND
-from .progress import ProgressLine
+from ...access.error_table import ExitCode
+from ...bootstrap import open_embedder, store_upkeep
+from ...config import Settings
+from ...embeddings.chunks import embed_chunks
+from ...errors import InvalidInput
+from ...models.upkeep import DATABASE_DAMAGED, ONE_MEMORY_ONLY, Finding, Repaired
+from ..flags import plain_json_flag, with_settings
+from ..progress import ProgressLine
 
 
-def examine(options: dict[str, Any], *, repair: bool, as_json: bool) -> None:
-    settings = settings_from(options)
+@click.command()
+@click.option("--repair", is_flag=True, help="Rebuild what is wrong, after a copy of the file was made")
+@plain_json_flag
+@with_settings()
+def doctor(repair: bool, settings: Settings, as_json: bool) -> None:
+    """Check every part of the SQLite file: pages, texts, vectors, tags, text index.
+
+    Exit code 0 if it is sound, 8 if something is wrong, 5 if there is no store. Services may go on meanwhile; writes
+    wait while the text index is compared. Of a backup (--sqlite-path FILE.backup) it verifies the checksum.
+
+    \b
+    Example:
+      mcp-memory doctor
+      mcp-memory doctor --repair
+    """
     if repair:
         done = asyncio.run(_repaired(settings))
     else:
@@ -32,11 +45,24 @@ def examine(options: dict[str, Any], *, repair: bool, as_json: bool) -> None:
     else:
         click.echo(_diagnosis(settings, done, repair=repair))
     if not done.after.sound:
-        sys.exit(PROBLEMS_FOUND)
+        sys.exit(ExitCode.PROBLEMS_FOUND)
 
 
-def back_up(target: str, options: dict[str, Any], *, as_json: bool) -> None:
-    settings = settings_from(options)
+@click.command()
+@click.argument("target")
+@plain_json_flag
+@with_settings()
+def backup(target: str, settings: Settings, as_json: bool) -> None:
+    """Copy the SQLite store to the new file TARGET, or into the folder TARGET, and verify the copy.
+
+    Services go on meanwhile; the copy is of one moment. In a folder it gets a name with the time in it; a folder
+    that is not there yet is made if TARGET ends in a slash.
+
+    \b
+    Example:
+      mcp-memory backup ~/backups/
+      mcp-memory backup memories.backup
+    """
     if not target:
         raise InvalidInput("TARGET is empty: name a file or a folder.", reason="target_empty", field="target")
     path, manifest = store_upkeep(settings, ProgressLine()).back_up(
@@ -48,8 +74,20 @@ def back_up(target: str, options: dict[str, Any], *, as_json: bool) -> None:
         click.echo(f"{path}: {manifest.memories:,} memories of {settings.store}, read back and verified.")
 
 
-def restore_backup(source: Path, options: dict[str, Any], *, as_json: bool) -> None:
-    settings = settings_from(options)
+@click.command()
+@click.argument("source", metavar="BACKUP", type=click.Path(path_type=Path))
+@plain_json_flag
+@with_settings()
+def restore(source: Path, settings: Settings, as_json: bool) -> None:
+    """Put what BACKUP holds in the place of what the SQLite store holds.
+
+    The backup is verified first, and what the store holds is kept as a backup beside it. Services that have the file
+    open see the restored memories with their next query.
+
+    \b
+    Example:
+      mcp-memory restore memories.backup
+    """
     restored = store_upkeep(settings, ProgressLine()).restore(_expanded(source))
     _warn_of_another_model(settings, restored.manifest.embedding_model)
     if as_json:
@@ -97,7 +135,7 @@ def _as_json(settings: Settings, done: Repaired) -> dict[str, Any]:
     return {
         "store": settings.store,
         "sound": done.after.sound,
-        **asdict(done.after),
+        **{name: value for name, value in asdict(done.after).items() if name != "is_older"},
         "repaired": [finding.code for finding in done.mended],
         "copy": str(done.copy) if done.copy else None,
     }

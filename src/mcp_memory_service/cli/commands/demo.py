@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from ..bootstrap import open_service
-from ..config import load_settings
-from ..models import MemoryDraft
-from ..schemas import RetrieveIn, RetrieveOut
-from .rendering import render_hits
+from ...config import load_settings
+from ...models import MemoryDraft, SearchRequest
+from ...schemas import RetrieveOut
+from ..flags import json_flag
+from ..local_service import open_local
+from ..rendering import render_hits
 
 QUERY = "rathole project codebase architecture"
 
@@ -34,7 +35,15 @@ _MEMORIES: tuple[tuple[str, tuple[str, ...], str], ...] = (
 )
 
 
-def run_demo(*, as_json: bool) -> None:
+@click.command()
+@json_flag
+def demo(as_json: bool) -> None:
+    """Store a dozen memories in a temporary file and show a search with its score breakdown.
+
+    \b
+    Example:
+      mcp-memory demo
+    """
     with tempfile.TemporaryDirectory(prefix="mcp-memory-demo-") as folder:
         found = asyncio.run(_search_in(Path(folder) / "demo.db"))
     if as_json:
@@ -46,8 +55,8 @@ def run_demo(*, as_json: bool) -> None:
 
 
 async def _search_in(path: Path) -> RetrieveOut:
-    async with open_service(load_settings({"storage_backend": "sqlite_vec", "sqlite_path": path})) as service:
+    async with open_local(load_settings({"storage_backend": "sqlite_vec", "sqlite_path": path})) as service:
         await service.store_batch(
             [MemoryDraft(content=content, tags=tags, memory_type=kind) for content, tags, kind in _MEMORIES]
         )
-        return await RetrieveIn(query=QUERY, page_size=5, debug=True).search_in(service)
+        return RetrieveOut.of(await service.search(SearchRequest(QUERY, page_size=5, debug=True)))

@@ -1,26 +1,39 @@
-"""The commands that run until they are stopped."""
+"""Commands that run until they are stopped."""
 
 import asyncio
 import signal
 import socket
-from typing import Any
 
+import click
 import uvicorn
 
-from ..config import Settings, load_settings, require_key_for_open_address
-from ..errors import ConfigurationError
-from .logs import log_to_stderr, logger
+from ...bootstrap import open_service
+from ...config import Settings, require_key_for_open_address
+from ...errors import ConfigurationError
+from ..flags import RANKING, STORAGE, Flag, with_settings
+from ..logs import logger
 
 # Accepted requests get this long to finish; an open MCP event stream would otherwise keep the process for ever.
 SHUTDOWN_SECONDS = 10
 
+HTTP: dict[str, Flag] = {
+    "http_host": click.option("--http-host", help="Address to serve on [MCP_MEMORY_HTTP_HOST]"),
+    "http_port": click.option("--http-port", type=int, help="Port to serve on [MCP_MEMORY_HTTP_PORT]"),
+}
 
-def serve_http(flags: dict[str, Any]) -> None:
-    settings = load_settings(flags)
+
+@click.command()
+@with_settings({**STORAGE, **RANKING, **HTTP})
+def serve(settings: Settings) -> None:
+    """Serve REST and MCP (at /mcp) over HTTP.
+
+    \b
+    Example:
+      mcp-memory serve --http-port 8000
+    """
+    from ...api import create_app
+
     require_key_for_open_address(settings)
-    log_to_stderr(settings)
-    from ..api import create_app
-
     listener = _listen(settings.http_host, settings.http_port)
     asyncio.run(_open_once(settings))
     host, port = listener.getsockname()[:2]
@@ -39,23 +52,26 @@ def serve_http(flags: dict[str, Any]) -> None:
 
 async def _open_once(settings: Settings) -> None:
     """A store that cannot be opened is said in one line; inside the server it would be a traceback."""
-    from ..bootstrap import open_service
-
     async with open_service(settings):
         pass
 
 
-def serve_stdio(flags: dict[str, Any]) -> None:
-    settings = load_settings(flags)
-    log_to_stderr(settings)  # standard output carries protocol messages only
+@click.command()
+@with_settings({**STORAGE, **RANKING})
+def mcp(settings: Settings) -> None:
+    """Serve MCP over standard input and output, for one client.
+
+    \b
+    Example, in an MCP client's configuration:
+      {"command": "mcp-memory", "args": ["mcp"]}
+    """
     # The reader of standard input cannot be interrupted. What was acknowledged is on disk: Ctrl-C may end us at once.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     asyncio.run(_stdio(settings))
 
 
 async def _stdio(settings: Settings) -> None:
-    from ..bootstrap import open_service
-    from ..mcp_server import build_mcp_server
+    from ...mcp_server import build_mcp_server
 
     async with open_service(settings, warm_up=True) as service:
         await build_mcp_server(service, settings.mcp_response_chars, settings.mcp_toolsets).run_stdio_async()

@@ -1,4 +1,4 @@
-"""What `import` and `export` do: read or write JSON Lines, say what came of it."""
+"""`import` and `export`: read or write JSON Lines, say what came of it."""
 
 import asyncio
 import json
@@ -8,30 +8,52 @@ from collections.abc import Callable, Generator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import BinaryIO, Literal, TextIO
 
 import click
 
-from ..bootstrap import open_existing, open_service
-from ..config import Settings
-from ..errors import InvalidInput, MemoryServiceError
-from ..private_files import atomic_new_file
-from ..schemas import MemoryOut
-from ..services import Import, ImportReport, every_memory
-from .commands import settings_from
-from .exit_codes import INCOMPLETE
-from .lines import parts
-from .progress import ProgressLine
+from ...access.caller import LOCAL
+from ...access.error_table import ExitCode
+from ...bootstrap import open_existing
+from ...config import Settings
+from ...errors import InvalidInput, MemoryServiceError
+from ...private_files import atomic_new_file
+from ...schemas import MemoryOut
+from ...services import Import, ImportReport, every_memory
+from ..flags import plain_json_flag, with_settings
+from ..lines import parts
+from ..local_service import open_local
+from ..progress import ProgressLine
 
 STANDARD = Path("-")
 
 
-def import_file(file: Path, options: dict[str, Any], *, skips_bad: bool, as_json: bool) -> None:
-    settings = settings_from(options)
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True, dir_okay=False))
+@click.option(
+    "--on-error",
+    type=click.Choice(["stop", "skip"]),
+    default="stop",
+    show_default=True,
+    help="At a bad line: stop (exit code 2), or leave it out and go on (exit code 7 at the end)",
+)
+@plain_json_flag
+@with_settings()
+def import_memories(file: Path, on_error: Literal["stop", "skip"], settings: Settings, as_json: bool) -> None:
+    """Store every line of FILE (JSON Lines; - is standard input).
+
+    A line is a memory as for POST /memories, or as `export` writes it. What is there already is recognised and only
+    united with what the line brings: if an import is interrupted, the same command goes on where it ended.
+
+    \b
+    Example:
+      mcp-memory import memories.jsonl
+      echo '{"content": "Deploys go out on Tuesdays", "tags": ["process"]}' | mcp-memory import -
+    """
     with _readable(file) as stream:
-        report = _imported(settings, stream, skips_bad, lambda report: _print_report(report, as_json=as_json))
+        report = _imported(settings, stream, on_error == "skip", lambda report: _print_report(report, as_json=as_json))
     if report.failed:
-        sys.exit(INCOMPLETE)
+        sys.exit(ExitCode.INCOMPLETE)
 
 
 def _imported(
@@ -40,7 +62,7 @@ def _imported(
     """Lines are read outside of the event loop, so that Ctrl-C ends the wait for a line at once."""
     with asyncio.Runner() as runner:
         opened = AsyncExitStack()
-        service = runner.run(opened.enter_async_context(open_service(settings)))
+        service = runner.run(opened.enter_async_context(open_local(settings)))
         importing = Import(service, _tell_refused if skips_bad else None)
         progress = _file_progress(stream)
         try:
@@ -96,8 +118,19 @@ def _readable(file: Path) -> Generator[BinaryIO, None, None]:
         yield stream
 
 
-def export_file(file: Path, options: dict[str, Any]) -> None:
-    settings = settings_from(options)
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True), default="-")
+@with_settings()
+def export(file: Path, settings: Settings) -> None:
+    """Write all memories as JSON Lines to the new file FILE, or to standard output.
+
+    Vectors, feedback and tuned weights are not in it: `backup` keeps everything.
+
+    \b
+    Example:
+      mcp-memory export memories.jsonl
+      mcp-memory export | gzip > memories.jsonl.gz
+    """
     try:
         if file == STANDARD:
             count = asyncio.run(_export(settings, sys.stdout))
@@ -126,7 +159,7 @@ def _export_to(file: Path, settings: Settings) -> int:
 async def _export(settings: Settings, out: TextIO) -> int:
     count = 0
     async with open_existing(settings) as storage:
-        async for memory in every_memory(storage):
+        async for memory in every_memory(storage, LOCAL.namespace):
             out.write(f"{MemoryOut.of(memory).model_dump_json()}\n")
             count += 1
     return count

@@ -1,0 +1,26 @@
+"""Who is calling, and what they may do."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from ..models import DEFAULT_NAMESPACE
+
+
+class Scope(IntEnum):
+    """Each includes those before it."""
+
+    READ = 1
+    WRITE = 2
+    ADMIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whoever a door acts for: sees one namespace, and may do what the scope allows."""
+
+    namespace: str
+    scope: Scope
+
+
+LOCAL = Caller(DEFAULT_NAMESPACE, Scope.ADMIN)
+"""The owner of the store: the command line, and whoever holds the one API key."""

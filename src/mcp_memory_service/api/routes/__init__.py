@@ -1,0 +1,1 @@
+"""The REST routes: each parses, calls one use case, and renders."""

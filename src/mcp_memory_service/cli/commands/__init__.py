@@ -1,0 +1,1 @@
+"""The commands: each with its flags, its help and its body in one place."""
