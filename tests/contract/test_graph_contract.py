@@ -256,6 +256,23 @@ async def test_of_several_writers_of_one_source_one_wins_whole(store: Store):
     assert left in [{item.content for item in items} for items in versions]
 
 
+async def test_after_an_interruption_the_same_call_completes_it(store: Store):
+    """Given up after more and more turns of the event loop, wherever it has come by then."""
+    for turns in range(0, 60, 6):
+        await replace_with(store, note("shared"), note("old", anchor=str(turns)))
+        now = [note("shared"), note(f"new {turns}", "note:N")]
+        items, edges = [embedded(item) for item in now], [by_id(now[0], now[1])]
+        given_up = asyncio.create_task(store.replace_source("default", SOURCE, items, edges))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        given_up.cancel()
+        await asyncio.wait([given_up])
+        await store.replace_source("default", SOURCE, items, edges)
+        page = await store.list_memories(EVERYTHING, 0, 50)
+        assert {found.content for found in page.memories} == {item.content for item in now}
+        assert await store.edges_from("default", [now[0].content_hash]) == {now[0].content_hash: edges}
+
+
 async def test_edges_that_are_added_at_once_are_all_kept(store: Store):
     origin = memory("origin")
     await store_one(store, embedded(origin))
