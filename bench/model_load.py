@@ -22,11 +22,11 @@ WAYS = ("slimmed at load", "slimmed beforehand", "as it comes")
 
 
 def load(way: str, built: Path) -> None:
-    local_onnx._runtime_without_telemetry()  # pyright: ignore[reportPrivateUsage] - its import is not part of the load
+    local_onnx.runtime_without_telemetry()  # its import is not part of the load
     if way != WAYS[0]:
         local_onnx.with_small_word_embeddings = bytes
     if way == WAYS[1]:
-        local_onnx.model_path = lambda: built  # pyright: ignore[reportPrivateUsage]
+        local_onnx.model_path = lambda: built
         local_onnx.MODEL_SHA256 = hashlib.sha256(built.read_bytes()).hexdigest()
     started = time.process_time()
     model = local_onnx.MiniLM(1)
@@ -46,7 +46,7 @@ def main() -> None:
     figures: dict[str, list[list[float]]] = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory() as folder:
         built = Path(folder) / "slim.onnx"
-        model = local_onnx.model_path().read_bytes()  # pyright: ignore[reportPrivateUsage]
+        model = local_onnx.model_path().read_bytes()
         built.write_bytes(with_small_word_embeddings(model))
         for _ in range(arguments.rounds):
             for way in WAYS:

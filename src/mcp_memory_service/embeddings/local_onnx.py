@@ -145,7 +145,7 @@ class LocalEmbedder:
         return self._model
 
 
-def _runtime_without_telemetry() -> Any:
+def runtime_without_telemetry() -> Any:
     """The runtime, imported here so that only who embeds pays for it.
 
     Its official builds report to their maker since 1.29 unless this variable is set before the first use; on Windows
@@ -161,7 +161,7 @@ class MiniLM:
     """The model and its tokenizer, both checked against their known contents."""
 
     def __init__(self, threads: int) -> None:
-        onnxruntime = _runtime_without_telemetry()
+        onnxruntime = runtime_without_telemetry()
         from tokenizers import BertWordPieceTokenizer  # noqa: PLC0415
 
         checked_file(_vocabulary_path(), VOCABULARY_SHA256)
