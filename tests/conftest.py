@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.support.fakes import WordEmbedder
-from tests.support.qdrant_target import QdrantTarget, qdrant_server
+from tests.support.qdrant_target import QdrantTarget, dropped_collections, qdrant_server
 
 from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
 from mcp_memory_service.hybrid_search import indexed_text
@@ -46,6 +46,12 @@ def qdrant_target(tmp_path_factory: pytest.TempPathFactory) -> Generator[QdrantT
 @pytest.fixture(scope="session")
 def qdrant_url(qdrant_target: QdrantTarget) -> str:
     return qdrant_target.url
+
+
+@pytest.fixture(autouse=True)
+def collections_end_with_their_test(request: pytest.FixtureRequest) -> Generator[None, None, None]:
+    with dropped_collections(lambda: request.getfixturevalue("qdrant_target").url):
+        yield
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import socket
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +15,25 @@ from tests.support.qdrant_stand_in.process import stand_in
 PREFIX = "mcp-memory-test-"
 
 
+_named: set[str] = set()
+
+
 def collection_of(folder: Path) -> str:
     """A collection for each test folder."""
-    return PREFIX + hashlib.sha256(str(folder).encode()).hexdigest()[:24]
+    name = PREFIX + hashlib.sha256(str(folder).encode()).hexdigest()[:24]
+    _named.add(name)
+    return name
+
+
+@contextmanager
+def dropped_collections(url: Callable[[], str]) -> Generator[None, None, None]:
+    """Drops what the block named: each collection maps some hundred files, and a process may map 65,530."""
+    _named.clear()
+    yield
+    if _named:
+        with httpx.Client(base_url=url(), timeout=HANG_SECONDS) as client:
+            for name in _named:
+                client.delete(f"/collections/{name}")
 
 
 @dataclass(frozen=True)
