@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.support.fakes import WordEmbedder
-from tests.support.qdrant_target import QdrantTarget, dropped_collections, qdrant_server
+from tests.support.qdrant_target import QdrantTarget, dropped_collections, shared_server
 
 from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
 from mcp_memory_service.hybrid_search import indexed_text
@@ -39,7 +39,7 @@ def local_embedder() -> LocalEmbedder:
 @pytest.fixture(scope="session")
 def qdrant_target(tmp_path_factory: pytest.TempPathFactory) -> Generator[QdrantTarget, None, None]:
     """One Qdrant for all tests, each with a collection of its own."""
-    with qdrant_server(tmp_path_factory.mktemp("qdrant")) as target:
+    with shared_server(tmp_path_factory.mktemp("qdrant")) as target:
         yield target
 
 
@@ -49,8 +49,8 @@ def qdrant_url(qdrant_target: QdrantTarget) -> str:
 
 
 @pytest.fixture(autouse=True)
-def collections_end_with_their_test(request: pytest.FixtureRequest) -> Generator[None, None, None]:
-    with dropped_collections(lambda: request.getfixturevalue("qdrant_target").url):
+def collections_end_with_their_test() -> Generator[None, None, None]:
+    with dropped_collections():
         yield
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,8 @@ PREFIX = "mcp-memory-test-"
 
 
 _named: set[str] = set()
+_servers: "list[QdrantTarget]" = []
+"""The one that all tests share, while it runs."""
 
 
 def collection_of(folder: Path) -> str:
@@ -26,12 +28,12 @@ def collection_of(folder: Path) -> str:
 
 
 @contextmanager
-def dropped_collections(url: Callable[[], str]) -> Generator[None, None, None]:
+def dropped_collections() -> Generator[None, None, None]:
     """Drops what the block named: each collection maps some hundred files, and a process may map 65,530."""
     _named.clear()
     yield
-    if _named:
-        with httpx.Client(base_url=url(), timeout=HANG_SECONDS) as client:
+    for server in _servers if _named else ():
+        with httpx.Client(base_url=server.url, timeout=HANG_SECONDS) as client:
             for name in _named:
                 client.delete(f"/collections/{name}")
 
@@ -40,6 +42,15 @@ def dropped_collections(url: Callable[[], str]) -> Generator[None, None, None]:
 class QdrantTarget:
     url: str
     grpc_port: int
+
+
+@contextmanager
+def shared_server(folder: Path) -> Generator[QdrantTarget, None, None]:
+    """For all tests of a run; `dropped_collections` tidies it up."""
+    with qdrant_server(folder) as target:
+        _servers.append(target)
+        yield target
+        _servers.clear()
 
 
 @contextmanager
