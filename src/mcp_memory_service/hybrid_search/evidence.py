@@ -84,11 +84,11 @@ def expected_greatest(draws: int) -> float:
 
 
 def word_evidence(
-    query_words: Sequence[str], text_words: Collection[str], rarities: Mapping[str, float], memories: int
+    query_words: Sequence[str], text_words: Collection[str], idf: Mapping[str, float], memories: int
 ) -> WordEvidence:
-    """What a text has of the query; `rarities` are inverse document frequencies, in natural logarithms."""
+    """What a text has of the query; `idf` of each word of the query, in natural logarithms."""
     present = [word for word in query_words if word in text_words]
-    matched, total = (sum(rarities[word] for word in words) for words in (present, query_words))
+    matched, total = (sum(idf[word] for word in words) for words in (present, query_words))
     if total == 0.0:  # all of them are everywhere, as in a store of two or three memories: each counts alike
         return WordEvidence(0.0, len(present) / len(query_words) if query_words else 0.0)
     return WordEvidence(matched / math.log(max(memories, 2)), matched / total)

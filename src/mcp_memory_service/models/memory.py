@@ -111,7 +111,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedMemory:
-    """A memory with the vectors of its text, one for each window of a long text."""
+    """A memory with the vectors of its text, one for each chunk of a long text."""
 
     memory: Memory
     vectors: tuple[Vector, ...]

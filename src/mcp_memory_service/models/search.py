@@ -105,7 +105,7 @@ class VectorSample:
 
     memories: int
     vectors: NDArray[np.float32]
-    """One row for each window of the drawn memories."""
+    """One row for each chunk of the drawn memories."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ INDEXES: dict[str, models.PayloadSchemaParams] = {
     "session": _words(filtered=False),
     "sequence": _number(filtered=False),
     "length": _number(filtered=False),
-    "windows": _number(filtered=False),
+    "windows": _number(filtered=False),  # how many chunks a memory has; named so since version 1
     "scope": _words(filtered=False),
     "memory_id": _words(filtered=False),
     "source": _words(filtered=False),
@@ -164,7 +164,7 @@ def _exists_already(error: UnexpectedResponse | grpc.aio.AioRpcError) -> bool:
 
 
 def _dense_vectors(layout: CollectionLayout, dimension: int) -> models.VectorParams:
-    """A long text has a vector for each of its windows and counts by the nearest one."""
+    """A long text has a vector for each of its chunks and counts by the nearest one."""
     return models.VectorParams(
         size=dimension,
         distance=models.Distance.COSINE,

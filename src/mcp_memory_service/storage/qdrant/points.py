@@ -1,6 +1,6 @@
 """Between memories and points: ids, payloads and sparse vectors.
 
-A memory is one point, so that its parts change together: text, tags, the vectors of its windows and its words.
+A memory is one point, so that its parts change together: text, tags, the vectors of its chunks and its words.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from ...models import Candidate, Edge, IndexedText, Memory, Vector, fold_tag, sc
 Payload: TypeAlias = Mapping[str, Any]
 
 DENSE, TERMS, TAGS = "dense", "terms", "tags"
-"""The vectors of a point: one for each window of the text, the words with BM25 weights, the tags."""
+"""The vectors of a point: one for each chunk of the text, the words with BM25 weights, the tags."""
 
 MEMORY, FEEDBACK, TUNING, TAG_LIST = "memory", "feedback", "tuning", "tag_list"
 REQUEST, SOURCE, PROBE = "request", "source", "probe"

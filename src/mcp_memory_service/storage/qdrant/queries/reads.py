@@ -90,9 +90,9 @@ async def sample_vectors(connection: QdrantConnection, namespace: str, limit: in
 
 
 def vectors_of(record: models.Record) -> tuple[Vector, ...]:
-    """The vectors of the windows of a memory."""
+    """The vectors of the chunks of a memory."""
     assert isinstance(record.vector, dict), "vectors of ours have names"
-    return tuple(np.array(window, dtype=np.float32) for window in record.vector[DENSE])
+    return tuple(np.array(chunk, dtype=np.float32) for chunk in record.vector[DENSE])
 
 
 async def all_tags(connection: QdrantConnection, namespace: str) -> list[TagCount]:
@@ -198,7 +198,7 @@ def _embedded(record: models.Record) -> EmbeddedMemory:
 
 async def store_stats(connection: QdrantConnection, namespace: str, pinned: Pinned) -> StoreStats:
     where = passing(MemoryFilter(namespace))
-    memories, tags, types, windows, oldest, newest = await asyncio.gather(
+    memories, tags, types, chunks, oldest, newest = await asyncio.gather(
         count(connection, where),
         all_tags(connection, namespace),
         facet(connection, "memory_type", where),
@@ -209,7 +209,7 @@ async def store_stats(connection: QdrantConnection, namespace: str, pinned: Pinn
     by_type = {str(name): having for name, having in types.items()}
     if untyped := memories - sum(by_type.values()):
         by_type[""] = untyped
-    vectors = sum(int(number) * having for number, having in windows.items())
+    vectors = sum(int(number) * having for number, having in chunks.items())
     return StoreStats(
         backend="qdrant",
         memories=memories,
