@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from uuid import uuid4
 
 import qdrant_edge as edge
 from qdrant_client.http import models
@@ -70,7 +71,7 @@ class Engine:
                 return False
             dropped.shard.close()
             (self._folder / name / "collection.json").unlink()
-            (self._folder / name).rename(self._folder / f".dropped-{id(dropped)}")
+            (self._folder / name).rename(self._folder / f".dropped-{uuid4().hex}")
             return True
 
     def close(self) -> None:
