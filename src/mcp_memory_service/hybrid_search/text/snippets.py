@@ -1,9 +1,8 @@
 """The part of a text that shows why it was found, with the matched words marked."""
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 
 from .tokens import query_terms, word_tokens
 
@@ -34,44 +33,50 @@ def snippet(content: str, query: str, length: int = SNIPPET_CHARS) -> str | None
 
 def matched_spans(content: str, query: str) -> list[tuple[int, int]]:
     """Where words of the content match words of the query, by the same stems as the keyword signal."""
-    wanted = _wanted(query)
-    initials = _initials(query)
-    words = (word for word in set(_WORD.findall(content)) if word[0].lower() in initials or not _PLAIN.fullmatch(word))
-    matching = [word for word in words if not wanted.isdisjoint(_tokens_of(word))]
-    return sorted(span for word in matching for span in _spans_of(word, content))
+    wanted, initials = _wanted(query)
+    spans: list[tuple[int, int]] = []
+    for word in set(_WORD.findall(content)):
+        if word[0] not in initials and _PLAIN.fullmatch(word):
+            continue
+        if wanted.isdisjoint(_tokens_of(word)):
+            continue
+        # Few words match, and looking for them is faster than cutting all.
+        low = content.find(word)
+        while low >= 0:
+            high = low + len(word)
+            if not (_is_in_word(content[high : high + 1]) or _is_in_word(content[low - 1 : low])):
+                spans.append((low, high))
+            low = content.find(word, high)
+    spans.sort()
+    return spans
 
 
-@lru_cache(maxsize=64)
-def _initials(query: str) -> frozenset[str]:
-    return frozenset(word[0] for word in _wanted(query))
+def _is_in_word(character: str) -> bool:
+    """As `\\w` has it."""
+    return character.isalnum() or character == "_"
 
 
 @lru_cache(maxsize=64)  # the same for each memory of a page
-def _wanted(query: str) -> frozenset[str]:
+def _wanted(query: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The tokens that are looked for, and what plain words that have one begin with."""
     terms = query_terms(query)
-    in_phrases = (word for phrase in terms.phrases for word in phrase)
-    in_names = (word for name in terms.names for word in word_tokens(name))
-    return frozenset([*terms.words, *in_phrases, *in_names])
+    wanted = [*terms.words, *chain(*terms.phrases), *chain(*map(word_tokens, terms.names))]
+    initials = "".join([word[0] for word in wanted])
+    return frozenset(wanted), frozenset(initials + initials.upper())
 
 
-def _spans_of(word: str, content: str) -> Iterator[tuple[int, int]]:
-    """Where it stands as a word of its own; few words match, and looking for them is faster than cutting all."""
-    low = content.find(word)
-    while low >= 0:
-        high = low + len(word)
-        if not _WORD.match(content[high : high + 1]) and not _WORD.match(content[low - 1 : low]):
-            yield low, high
-        low = content.find(word, high)
-
-
-@lru_cache(maxsize=10_000)
-def _tokens_of(word: str) -> tuple[str, ...]:
-    return tuple(word_tokens(word))
+@lru_cache(maxsize=50_000)
+def _tokens_of(word: str) -> frozenset[str]:
+    return frozenset(word_tokens(word))
 
 
 def _densest_start(matches: list[tuple[int, int]], length: int) -> int:
     """Where the window with most matches starts, a little before the first of them; of equals the first."""
     lead = length // 8
-    starts = [low for low, _ in matches]
-    within = [bisect_left(starts, low + length - lead) - place for place, low in enumerate(starts)]
-    return max(0, starts[within.index(max(within))] - lead)
+    best = first = most = 0
+    for last, (low, _) in enumerate(matches):
+        while low >= matches[first][0] + length - lead:
+            first += 1
+        if last - first + 1 > most:
+            best, most = first, last - first + 1
+    return max(0, matches[best][0] - lead)

@@ -20,7 +20,10 @@ from .words import fold, is_unspaced, matching_units, split_words
 _COMPOUND = re.compile(r"[^\W_]+(?:[._/:@+#\-\\]+[^\W_]+)*[+#]*|_+[^\W_]+(?:_+[^\W_]+)*_*")
 _CAMEL_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
+_ONE_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")  # most of them
+_PATH_BOUNDARY = re.compile(r"[/:\\@]+")
 _SEGMENT_BOUNDARY = re.compile(r"[/:\\@.]+")
+_QUOTED = re.compile(r'"([^"]+)"')
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
 
 # Beyond this many different words a query says nothing more, and each costs a walk through its postings.
@@ -42,7 +45,7 @@ def indexed_text(content: str, tags: Sequence[str] = ()) -> IndexedText:
 @lru_cache(maxsize=64)  # asked once by the search and once for each snippet of the page
 def query_terms(query: str) -> QueryTerms:
     """The informative words of a query; stop words count only when there is nothing else."""
-    quoted = [part for part in re.findall(r'"([^"]+)"', query) if len(list(word_tokens(part))) > 1]
+    quoted = [part for part in _QUOTED.findall(query) if len(word_tokens(part)) > 1]
     open_text = query
     for part in quoted:
         open_text = open_text.replace(f'"{part}"', " ", 1)
@@ -54,20 +57,26 @@ def query_terms(query: str) -> QueryTerms:
     return QueryTerms(words[:MAX_QUERY_TERMS], names[:MAX_QUERY_TERMS], phrases[:MAX_QUERY_TERMS])
 
 
-def word_tokens(text: str, *, without_stop_words: bool = False) -> Iterator[str]:
-    for word in split_words(_CAMEL_BOUNDARY.sub(" ", text)):
-        if not (without_stop_words and word in STOP_WORDS):
-            yield from _word_forms(word)
+def word_tokens(text: str, *, without_stop_words: bool = False) -> list[str]:
+    words = split_words(_CAMEL_BOUNDARY.sub(" ", text))
+    if without_stop_words:
+        words = [word for word in words if word not in STOP_WORDS]
+    if all(map(str.isascii, words)):
+        return list(map(_stem, words))
+    return [form for word in words for form in _word_forms(word)]
 
 
-def name_tokens(text: str) -> Iterator[str]:
+def name_tokens(text: str) -> list[str]:
     """Compound names whole, and their segments that are compound themselves: `src/a_b.rs:7` has `a_b.rs` and `a_b`."""
-    for match in _COMPOUND.finditer(text):
-        name = match.group()
-        for segment in dict.fromkeys((name, *re.split(r"[/:\\@]+", name), *_SEGMENT_BOUNDARY.split(name))):
-            if _is_compound(segment):
-                yield fold(segment).strip()
-    yield from (unit for unit in matching_units(split_words(text)) if len(unit) == 1 and is_unspaced(unit))
+    names: list[str] = []
+    for name in _COMPOUND.findall(text):
+        if _ONE_WORD.fullmatch(name):
+            continue
+        segments = dict.fromkeys((name, *_PATH_BOUNDARY.split(name), *_SEGMENT_BOUNDARY.split(name)))
+        names += [fold(segment).strip() for segment in segments if _is_compound(segment)]
+    if not text.isascii():
+        names += [unit for unit in matching_units(split_words(text)) if len(unit) == 1 and is_unspaced(unit)]
+    return names
 
 
 def _is_compound(name: str) -> bool:
@@ -75,9 +84,6 @@ def _is_compound(name: str) -> bool:
 
 
 def _word_forms(word: str) -> Iterator[str]:
-    if word.isascii():
-        yield _stem(word)
-        return
     units = matching_units([word])
     if not any(is_unspaced(unit[0]) for unit in units):
         yield _stem(word)

@@ -50,6 +50,8 @@ def split_any_script(text: str) -> list[str]:
 
 def matching_units(words: list[str]) -> list[str]:
     """The words with unspaced scripts cut into single characters, so that phrases can be matched by adjacency."""
+    if all(map(str.isascii, words)):
+        return words
     return [unit for word in words for unit in _units(word)]
 
 
@@ -68,9 +70,6 @@ def _name_ending(text: str, position: int) -> str:
 
 
 def _units(word: str) -> Iterator[str]:
-    if word.isascii():
-        yield word
-        return
     for unspaced, run in groupby(word, key=is_unspaced):
         if unspaced:
             yield from run
