@@ -12,7 +12,7 @@ TEXTS = [hashlib.sha256(bytes([number % 7])).hexdigest() for number in range(20)
 
 @pytest.fixture
 def digests() -> Digests:
-    found = Digests.joined([TEXTS[:5], [], TEXTS[5:]])
+    found = Digests.of(TEXTS)
     assert found is not None
     return found
 
@@ -35,13 +35,23 @@ def test_one_is_found_where_a_list_has_it(digests: Digests):
         digests.index(TEXTS[6], 0, 6)
 
 
-def test_equals_are_known_by_the_first_of_them(digests: Digests):
-    first = digests.first_of_equals()
-    assert first is not None
-    assert first.tolist() == [TEXTS.index(text) for text in TEXTS]
+def test_equals_have_one_number_and_are_known_by_the_first_of_them(digests: Digests):
+    numbers, first = digests.numbered()
+    assert [TEXTS[first[number]] for number in numbers] == TEXTS
+    assert sorted(first.tolist()) == sorted({TEXTS.index(text) for text in TEXTS})
+
+
+def test_digests_that_begin_alike_are_told_apart():
+    """Anyone can make texts whose digests share their first eight bytes."""
+    alike = ["ab" * 8 + f"{number:048x}" for number in (3, 1, 3, 2, 1, 3)]
+    digests = Digests.of([*alike, TEXTS[0]])
+    assert digests is not None
+    numbers, first = digests.numbered()
+    assert [digests[int(first[number])] for number in numbers] == [*alike, TEXTS[0]]
+    assert sorted(first.tolist()) == [0, 1, 3, 6]
 
 
 def test_what_is_no_digest_is_not_taken_as_one():
-    assert Digests.joined([["short"]]) is None
-    assert Digests.joined([["x" * 64]]) is None
-    assert Digests.joined([[TEXTS[0].upper()]]) is None
+    assert Digests.of(["short"]) is None
+    assert Digests.of(["x" * 64]) is None
+    assert Digests.of([TEXTS[0].upper()]) is None

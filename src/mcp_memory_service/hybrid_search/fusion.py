@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..models import Candidate
-from .columns.arrays import Scores
-from .columns.candidates import Candidates
-from .columns.fused import Fused, SignalVotes, VotesFor, order_of
+from .columns.candidates import Candidates, Places, Scores
+from .columns.fused import Fused, Vote
 from .columns.pool import Pool
 from .signals import NEIGHBOUR, TAG, VECTOR, Signal, signal_of
 from .tag_weights import rank_column
@@ -51,31 +50,6 @@ def fuse_scores(
     return _fuse(signals, weights, lambda signal, scores: signal.normalised(scores), neighbour_weight)
 
 
-@dataclass(frozen=True, eq=False)
-class _Tally:
-    """How each signal voted. The votes for a memory are put together when the first one is looked at."""
-
-    pool: Pool
-    contributions: Mapping[str, Scores]
-    boosted: Candidates | None
-    """The pool with what neighbours add as scores."""
-
-    def votes_at(self, place: int) -> VotesFor:
-        return VotesFor(self._votes, place)
-
-    @cached_property
-    def _votes(self) -> dict[str, SignalVotes]:
-        size = len(self.pool.everyone)
-        votes: dict[str, SignalVotes] = {}
-        for name, contributions in self.contributions.items():
-            scores = self.pool[name].scores
-            ranks = signal_of(name).ranks(scores)
-            votes[name] = SignalVotes.cast(self.pool.places[name], size, ranks, scores, contributions)
-        if self.boosted is not None:
-            votes[NEIGHBOUR] = _votes_of_neighbours(self.boosted)
-        return votes
-
-
 _Contribution: TypeAlias = Callable[[Signal, Scores], Scores]
 """From a signal and the scores of its list to the share of its weight that each candidate gets."""
 
@@ -87,27 +61,67 @@ def _fuse(
     neighbour_weight: float = 0.0,
 ) -> Fused:
     pool = Pool.of(signals)
-    totals, voted = np.zeros(len(pool.everyone)), np.zeros(len(pool.everyone), np.bool_)
+    everyone, size = pool.everyone, pool.everyone.scores.size
+    totals, voted = np.zeros(size), np.zeros(size, np.bool_)
     contributions: dict[str, Scores] = {}
-    for name, found in pool.items():
+    for name, found in pool.lists.items():
         weight = weights.get(name, 0.0)
         if weight <= 0:
             continue
         contributions[name] = weight * contribution(signal_of(name), found.scores)
-        np.add.at(totals, pool.places[name], contributions[name])
+        totals += np.bincount(pool.places[name], contributions[name], size)
         voted[pool.places[name]] = True
     boosted = None
-    if neighbour_weight > 0 and pool.everyone.sessions is not None:
-        boosted = replace(pool.everyone, scores=pool.positions.boosts(totals, neighbour_weight))
+    if neighbour_weight > 0 and everyone.sessions is not None:
+        boosted = replace(everyone, scores=pool.positions.boosts(totals, neighbour_weight))
         totals = totals + boosted.scores
         voted |= boosted.scores > 0.0
-    fused = replace(pool.everyone, scores=totals)
-    return Fused(fused, np.flatnonzero(voted), _Tally(pool, contributions, boosted).votes_at)
+    return Fused(replace(everyone, scores=totals), voted.nonzero()[0], _Tally(pool, contributions, boosted).votes_at)
 
 
-def _votes_of_neighbours(boosted: Candidates) -> SignalVotes:
-    """The boosts as a list of its own, highest first; equals in the order of their ids."""
-    alike = replace(boosted, created_at=np.zeros(len(boosted), np.int64))
-    order = order_of(alike, np.flatnonzero(boosted.scores))
-    scores = boosted.scores[order]
-    return SignalVotes.cast(order, len(boosted), rank_column(scores), scores, scores)
+class _Column(NamedTuple):
+    """One signal's votes, in the order of its list."""
+
+    places: Places
+    """Where in the list each memory of the pool is; -1 if the signal did not find it."""
+    ranks: Places
+    scores: Scores
+    contributions: Scores
+
+
+@dataclass(frozen=True, eq=False)
+class _Tally:
+    """How each signal voted. The votes for a memory are put together when it is looked at."""
+
+    pool: Pool
+    contributions: Mapping[str, Scores]
+    boosted: Candidates | None
+    """The pool with what neighbours add as scores."""
+
+    def votes_at(self, places: Places) -> list[dict[str, Vote]]:
+        votes: list[dict[str, Vote]] = [{} for _ in range(places.size)]
+        for name, column in self._columns.items():
+            listed = column.places[places]
+            (there,) = (listed >= 0).nonzero()
+            rows = listed[there]
+            of_rows = (each[rows].tolist() for each in (column.ranks, column.scores, column.contributions))
+            for place, vote in zip(there.tolist(), map(Vote, *of_rows), strict=True):
+                votes[place][name] = vote
+        return votes
+
+    @cached_property
+    def _columns(self) -> dict[str, _Column]:
+        columns: dict[str, _Column] = {}
+        for name, contributions in self.contributions.items():
+            scores = self.pool.lists[name].scores
+            columns[name] = self._column(self.pool.places[name], signal_of(name).ranks(scores), scores, contributions)
+        if self.boosted is not None:  # the boosts as a list of its own, highest first; equals in the order of their ids
+            order = self.boosted.best_first(self.boosted.scores.nonzero()[0], by_age=False)
+            scores = self.boosted.scores[order]
+            columns[NEIGHBOUR] = self._column(order, rank_column(scores), scores, scores)
+        return columns
+
+    def _column(self, voted: Places, ranks: Places, scores: Scores, contributions: Scores) -> _Column:
+        places = np.full(self.pool.everyone.scores.size, -1)
+        places[voted] = np.arange(voted.size)
+        return _Column(places, ranks, scores, contributions)

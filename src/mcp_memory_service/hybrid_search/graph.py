@@ -11,8 +11,7 @@ from typing import cast
 import numpy as np
 
 from ..models import Candidate
-from .columns.arrays import Places, Scores
-from .columns.candidates import Candidates
+from .columns.candidates import Candidates, Places, Scores
 
 # Steps within which a neighbour boosts who was found; who was not is brought in from one step away (docs/adr/0008).
 REACH = 2
@@ -32,34 +31,27 @@ class SessionPositions:
 
     at: Places
     sessions: Places
-    """As numbers, by `codes`."""
+    """As numbers from 0."""
     sequences: Places
-    codes: Mapping[str, int]
+    different_sessions: int
 
     @classmethod
     def of(cls, candidates: Candidates) -> "SessionPositions":
-        nowhere = np.empty(0, np.int64)
-        return cls(nowhere, nowhere, nowhere, {}).joined_by(candidates, 0)
-
-    def joined_by(self, candidates: Candidates, first: int) -> "SessionPositions":
-        """The same with further candidates, of whom the first comes at the given place."""
         at, sessions, sequences = _placed(candidates)
-        if not len(at):
-            return self
-        codes = dict(self.codes)
-        for session in dict.fromkeys(sessions):
-            codes.setdefault(session, len(codes))
-        return SessionPositions(
-            np.concatenate([self.at, at + first]),
-            np.concatenate([self.sessions, np.fromiter(map(codes.__getitem__, sessions), np.int64, len(at))]),
-            np.concatenate([self.sequences, np.fromiter(sequences, np.int64, len(at))]),
-            codes,
+        codes = {session: code for code, session in enumerate(dict.fromkeys(sessions))}
+        return cls(
+            at,
+            np.fromiter(map(codes.__getitem__, sessions), np.int64, len(at)),
+            np.fromiter(sequences, np.int64, len(at)),
+            len(codes),
         )
 
     def _order(self) -> Places:
         """By session and sequence."""
         low, high = int(self.sequences.min()), int(self.sequences.max())
-        if len(self.codes) * (high - low + 1) < 2**63:  # both fit into one number, which is sorted four times as fast
+        if (
+            self.different_sessions * (high - low + 1) < 2**63
+        ):  # both fit into one number, which is sorted four times as fast
             return np.argsort(self.sessions * (high - low + 1) + (self.sequences - low))
         return np.lexsort((self.sequences, self.sessions))
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..timestamps import MICROSECONDS_PER_DAY
-from .columns.arrays import Scores
+from .columns.candidates import Scores
 from .columns.fused import Fused, FusedCandidate
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..models import SearchMode
-from .columns.arrays import Places, Scores
+from .columns.candidates import Places, Scores
 from .policy import RankingPolicy
 from .tag_weights import rank_column
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
-from typing import TypeVar, cast, overload
+from itertools import chain, repeat
+from typing import TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from ...models import Candidate
 from .digests import Digests
 
 T = TypeVar("T")
+Places: TypeAlias = NDArray[np.int64]
+Scores: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +23,7 @@ class Candidates(Sequence[Candidate]):
 
     content_hashes: Sequence[str]
     created_at: NDArray[np.int64]
-    scores: NDArray[np.float64]
+    scores: Scores
     sessions: Sequence[str | None] | None = None
     sequences: Sequence[int | None] | None = None
     """None if no candidate has any."""
@@ -42,8 +44,24 @@ class Candidates(Sequence[Candidate]):
             _unless_all_none(sequences),
         )
 
+    @classmethod
+    def joined(cls, parts: Sequence["Candidates"]) -> "Candidates":
+        """One after the other."""
+        parts = [part for part in parts if part.scores.size]
+        if len(parts) < 2:
+            return parts[0] if parts else cls.of(())
+        hashes = [part.content_hashes for part in parts]
+        digests = [each.rows for each in map(Digests.of, hashes) if each is not None]
+        return cls(
+            Digests(np.concatenate(digests)) if len(digests) == len(parts) else list(chain(*hashes)),
+            np.concatenate([part.created_at for part in parts]),
+            np.concatenate([part.scores for part in parts]),
+            _joined([(part.sessions, part.scores.size) for part in parts]),
+            _joined([(part.sequences, part.scores.size) for part in parts]),
+        )
+
     def __len__(self) -> int:
-        return len(self.content_hashes)
+        return self.scores.size
 
     @overload
     def __getitem__(self, index: int) -> Candidate: ...
@@ -51,13 +69,7 @@ class Candidates(Sequence[Candidate]):
     def __getitem__(self, index: slice) -> "Candidates": ...
     def __getitem__(self, index: int | slice) -> "Candidate | Candidates":
         if isinstance(index, slice):
-            return Candidates(
-                self.content_hashes[index],
-                self.created_at[index],
-                self.scores[index],
-                None if self.sessions is None else self.sessions[index],
-                None if self.sequences is None else self.sequences[index],
-            )
+            return self.take(np.arange(len(self))[index])
         return Candidate(
             self.content_hashes[index],
             int(self.created_at[index]),
@@ -79,20 +91,68 @@ class Candidates(Sequence[Candidate]):
 
     __hash__ = None  # pyright: ignore[reportAssignmentType] -- as a list
 
-    def take(self, places: Sequence[int] | NDArray[np.int64]) -> "Candidates":
+    def take(self, places: Sequence[int] | Places) -> "Candidates":
         """Those at the given places, in that order."""
-        chosen = np.asarray(places, np.int64)
-        listed: list[int] = chosen.tolist()
+        chosen, hashes = np.asarray(places, np.int64), self.content_hashes
         return Candidates(
-            self.content_hashes.take(chosen)
-            if isinstance(self.content_hashes, Digests)
-            else [self.content_hashes[place] for place in listed],
+            hashes.take(chosen) if isinstance(hashes, Digests) else [hashes[place] for place in chosen.tolist()],
             self.created_at[chosen],
             self.scores[chosen],
-            None if self.sessions is None else [self.sessions[place] for place in listed],
-            None if self.sequences is None else [self.sequences[place] for place in listed],
+            _taken(self.sessions, chosen),
+            _taken(self.sequences, chosen),
         )
+
+    def numbered(self) -> tuple[Places, Places]:
+        """A number for each, the same for equal ids, and where the first of each number is."""
+        digests = Digests.of(self.content_hashes)
+        if digests is not None:
+            return digests.numbered()
+        _, first, numbers = np.unique(np.array(self.content_hashes, object), return_index=True, return_inverse=True)
+        return numbers, first
+
+    def best_first(self, places: Places, *, by_age: bool = True) -> Places:
+        """These places by falling score; of equals the newer if asked for, then the smaller id."""
+        order = places[(-self.scores[places]).argsort()]
+        equal = _same_as_before(self.scores[order])
+        if not equal.any():
+            return order
+        tied = equal.copy()
+        tied[:-1] |= equal[1:]
+        order[tied] = self._untied(order[tied], (~equal).cumsum()[tied], by_age=by_age)
+        return order
+
+    def _untied(self, places: Places, runs: Places, *, by_age: bool) -> Places:
+        """Places in runs of equal scores, each run sorted; ids are compared only where nothing else tells two apart."""
+        if by_age:
+            newest = np.lexsort((~self.created_at[places], runs))  # ~ turns the order round as -, and cannot overflow
+            places, runs = places[newest], runs[newest]
+            twins = _same_as_before(runs) & _same_as_before(self.created_at[places])
+            if not twins.any():
+                return places
+            runs = (~twins).cumsum()
+        ids = self.content_hashes
+        if isinstance(ids, Digests):  # an import gives the same moment to thousands
+            words = ids.rows[places].view(">u8")
+            return places[np.lexsort((*words.T[::-1], runs))]
+        by_id = sorted(zip(runs.tolist(), [ids[place] for place in places], places.tolist(), strict=True))
+        return np.array([place for _, _, place in by_id], np.int64)
+
+
+def _same_as_before(values: Places | Scores) -> NDArray[np.bool_]:
+    same = np.zeros(len(values), np.bool_)
+    np.equal(values[1:], values[:-1], out=same[1:])
+    return same
 
 
 def _unless_all_none(column: tuple[T | None, ...]) -> tuple[T | None, ...] | None:
     return None if column.count(None) == len(column) else column
+
+
+def _taken(column: Sequence[T | None] | None, places: Places) -> list[T | None] | None:
+    return None if column is None else [column[place] for place in places.tolist()]
+
+
+def _joined(parts: Sequence[tuple[Sequence[T | None] | None, int]]) -> list[T | None] | None:
+    if all(part is None for part, _ in parts):
+        return None
+    return list(chain.from_iterable(repeat(None, size) if part is None else part for part, size in parts))

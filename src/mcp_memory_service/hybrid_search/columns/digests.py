@@ -20,13 +20,18 @@ class Digests(Sequence[str]):
         self.rows = rows
 
     @classmethod
-    def joined(cls, columns: Sequence[Sequence[str]]) -> "Digests | None":
-        """One after the other; None if one of them cannot be had as bytes."""
-        rows = [_rows_of(column) for column in columns if column]
-        there = [each for each in rows if each is not None]
-        if len(there) < len(rows):
+    def of(cls, content_hashes: Sequence[str]) -> "Digests | None":
+        """None if one of them is no digest, or not written as we write them."""
+        if isinstance(content_hashes, cls):
+            return content_hashes
+        written = "".join(content_hashes)
+        if len(written) != HEX_CHARS * len(content_hashes) or set(map(len, content_hashes)) - {HEX_CHARS}:
             return None
-        return cls(np.concatenate([np.empty((0, DIGEST_BYTES), np.uint8), *there]))
+        try:
+            digests = bytes.fromhex(written)
+        except ValueError:
+            return None
+        return cls(np.frombuffer(digests, np.uint8).reshape(-1, DIGEST_BYTES)) if digests.hex() == written else None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -40,7 +45,7 @@ class Digests(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         written = self.rows.tobytes().hex()
-        return (written[start : start + HEX_CHARS] for start in range(0, len(written), HEX_CHARS))
+        return iter([written[start : start + HEX_CHARS] for start in range(0, len(written), HEX_CHARS)])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence):
@@ -51,12 +56,8 @@ class Digests(Sequence[str]):
 
     def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
         """Without writing all of them out."""
-        asked = _rows_of([value]) if isinstance(value, str) else None
-        if asked is None:
-            raise ValueError(f"{value!r} is not in it")
-        words = np.ascontiguousarray(self.rows[start:stop]).view(np.uint64)
-        places = np.flatnonzero(words[:, 0] == asked.view(np.uint64)[0, 0])
-        places = places[(words[places] == asked.view(np.uint64)).all(axis=1)]
+        asked = Digests.of([value]) if isinstance(value, str) else None
+        places = () if asked is None else np.flatnonzero((self.rows[start:stop] == asked.rows).all(axis=1))
         if not len(places):
             raise ValueError(f"{value!r} is not in it")
         return int(places[0]) + range(len(self))[start:].start
@@ -64,34 +65,22 @@ class Digests(Sequence[str]):
     def take(self, places: NDArray[np.int64]) -> "Digests":
         return Digests(self.rows[places])
 
-    def first_of_equals(self) -> NDArray[np.int64] | None:
-        """For each digest where the first one equal to it is; None if it cannot be told by their first bytes."""
+    def numbered(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """A number for each, the same for equals, and where the first of each number is."""
         words = np.ascontiguousarray(self.rows).view(np.uint64)
-        beginnings = words[:, 0].copy()
-        order = np.argsort(beginnings)
-        in_order = beginnings[order]
-        equal = np.flatnonzero(in_order[1:] == in_order[:-1])
-        first = np.arange(len(order))
-        if not len(equal):
-            return first
-        one, other = order[equal], order[equal + 1]
-        if (words[one] != words[other]).any():
-            return None
-        runs = np.flatnonzero(np.diff(equal, prepend=-2) > 1)  # of pairs that share a digest
-        least = np.minimum.reduceat(np.minimum(one, other), runs)
-        lengths = np.diff(runs, append=len(equal))
-        first[one] = first[other] = np.repeat(least, lengths)
-        return first
+        order = words[:, 0].argsort(kind="stable")
+        is_new, ambiguous = _differing(words[order])
+        if ambiguous:  # several digests begin alike: all words tell them apart
+            order = np.lexsort(words.T[::-1])
+            is_new, _ = _differing(words[order])
+        numbers = np.empty(len(order), np.int64)
+        numbers[order] = is_new.cumsum() - 1
+        return numbers, order[is_new]
 
 
-def _rows_of(column: Sequence[str]) -> NDArray[np.uint8] | None:
-    if isinstance(column, Digests):
-        return column.rows
-    if any(len(each) != HEX_CHARS for each in column):
-        return None
-    written = "".join(column)
-    try:
-        digests = bytes.fromhex(written)
-    except ValueError:
-        return None
-    return np.frombuffer(digests, np.uint8).reshape(-1, DIGEST_BYTES) if digests.hex() == written else None
+def _differing(words: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], bool]:
+    """Which rows are not equal to the one before, and whether any of those begins as that one does."""
+    is_new = np.ones(len(words), np.bool_)
+    differing = words[1:] != words[:-1]
+    differing.any(axis=1, out=is_new[1:])
+    return is_new, bool((is_new[1:] > differing[:, 0]).any())

@@ -1,7 +1,7 @@
 """The top k of scores, and what was found in the segments of an index as one list, best first."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from .....hybrid_search.columns.candidates import Candidates
 from .....hybrid_search.columns.digests import Digests
-from .....hybrid_search.columns.fused import order_of
 from ..format.segment import NO_SEQUENCE, NONE, Segment
 
 Number = TypeVar("Number", np.float64, np.int64)
@@ -79,10 +78,10 @@ def ranked(found: Sequence[Found], limit: int, *, newest_first: bool = False) ->
     scores = joined([each.scores for each in found])
     created_at = joined([each.segment.documents.created_at[each.documents] for each in found])
     hashes = joined([each.segment.documents.hashes[each.documents] for each in found])
-    dates = created_at if newest_first else np.zeros_like(created_at)
-    order = order_of(Candidates(Digests(hashes), dates, scores), np.arange(scores.size))[:limit]
+    candidates = Candidates(Digests(hashes), created_at, scores)
+    order = candidates.best_first(np.arange(scores.size), by_age=newest_first)[:limit]
     sessions, sequences = _sessions(found, order)
-    return Candidates(Digests(hashes[order]), created_at[order], scores[order], sessions, sequences)
+    return replace(candidates.take(order), sessions=sessions, sequences=sequences)
 
 
 def joined(columns: Sequence[NDArray[Value]]) -> NDArray[Value]:
