@@ -64,7 +64,7 @@ def _rotated(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     rotated[:, :dimension] = vectors
     for signs, order in _rounds(size):
         sums = np.matmul((rotated * signs).reshape(-1, WORD_BITS), _hadamard(), dtype=np.float32)
-        rotated = np.take(sums.reshape(count, size), order, axis=1)
+        rotated = sums.reshape(count, size).take(order, axis=1)
     return rotated
 
 
@@ -85,7 +85,8 @@ def _hadamard() -> NDArray[np.float32]:
 
 def unit_length(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """With lengths in double precision: squares of numbers next to 0 would have none."""
-    return (vectors / np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)).astype(np.float32)
+    exact = vectors.astype(np.float64)
+    return (vectors / np.sqrt(np.add.reduce(exact * exact, axis=1, keepdims=True))).astype(np.float32)
 
 
 def as_bytes(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
@@ -142,13 +143,13 @@ def about_smallest(values: Counts, wanted: int, passing: NDArray[np.bool_] | Non
     """The positions of the `wanted` smallest values of those that pass, and of those equal to the last of them. Of many
     values, a sample gives the threshold, so that it may be a tenth more or fewer."""
     # Sampled among those that pass: in a sample of all, what is written in turns could have no places, or all.
-    places = None if passing is None else np.flatnonzero(passing)
+    places = None if passing is None else passing.nonzero()[0]
     count = values.size if places is None else places.size
     if count <= wanted:
         return np.arange(count) if places is None else places
     step = SAMPLE_STEP if wanted >= SAMPLED_FROM else 1
     sample = values[::step] if places is None else values[places[::step]]
     place = min(wanted * sample.size // count, sample.size - 1)
-    threshold = np.searchsorted(np.cumsum(np.bincount(sample)), place, side="right")
+    threshold = np.bincount(sample).cumsum().searchsorted(place, side="right")
     near = values <= threshold
-    return np.flatnonzero(near if passing is None else near & passing)
+    return (near if passing is None else near & passing).nonzero()[0]

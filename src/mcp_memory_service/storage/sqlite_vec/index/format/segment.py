@@ -1,7 +1,7 @@
 """A segment of an index: its documents, their chunks and the postings of their terms, as arrays."""
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -48,7 +48,7 @@ class Postings:
     def only(self, mask: Mask) -> "Postings":
         """Those of the documents that the mask has."""
         passing = mask[self.documents]
-        return self if passing.all() else Postings(self.documents[passing], self.frequencies[passing])
+        return self if np.logical_and.reduce(passing) else Postings(self.documents[passing], self.frequencies[passing])
 
 
 NO_POSTINGS = Postings(np.empty(0, np.uint32), np.empty(0, np.uint8))
@@ -63,12 +63,17 @@ class FixedPostings:
     documents: NDArray[np.uint32]
     frequencies: NDArray[np.unsignedinteger]
 
-    def of(self, key: int) -> Postings:
-        place = int(np.searchsorted(self.keys, np.uint64(key)))
-        if place == self.keys.size or int(self.keys[place]) != key:
-            return NO_POSTINGS
-        of_key = slice(int(self.starts[place]), int(self.starts[place + 1]))
-        return Postings(self.documents[of_key], self.frequencies[of_key])
+    def of(self, keys: Sequence[int]) -> list[Postings]:
+        """Of each of these terms."""
+        wanted = np.array(keys, np.uint64)
+        places = self.keys.searchsorted(wanted)
+        there = places < self.keys.size
+        there[there] = self.keys[places[there]] == wanted[there]
+        found = [NO_POSTINGS] * len(keys)
+        for number in there.nonzero()[0].tolist():
+            start, end = self.starts[places[number] : places[number] + 2].tolist()
+            found[number] = Postings(self.documents[start:end], self.frequencies[start:end])
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +85,17 @@ class GrowingPostings:
     def add(self, key: int, document: int, frequency: int) -> None:
         self._by_key.setdefault(key, array("Q")).append(document << _FREQUENCY_BITS | frequency)
 
-    def of(self, size: int, key: int) -> Postings:
-        """Among the first `size` documents."""
-        packed = self._by_key.get(key)
-        if packed is None:
-            return NO_POSTINGS
-        numbers = np.frombuffer(bytes(packed), np.uint64)
-        documents = (numbers >> _FREQUENCY_BITS).astype(np.intp)
-        end = int(np.searchsorted(documents, size))
-        return Postings(documents[:end], (numbers[:end] & (2**_FREQUENCY_BITS - 1)).astype(np.uint32))
+    def of(self, size: int, keys: Sequence[int]) -> list[Postings]:
+        """Of each of these terms, among the first `size` documents."""
+        found = [NO_POSTINGS] * len(keys)
+        for number, packed in enumerate(map(self._by_key.get, keys)):
+            if packed is not None:
+                numbers = np.frombuffer(bytes(packed), np.uint64)
+                documents = (numbers >> _FREQUENCY_BITS).astype(np.intp)
+                end = int(documents.searchsorted(size))
+                frequencies = (numbers[:end] & (2**_FREQUENCY_BITS - 1)).astype(np.uint32)
+                found[number] = Postings(documents[:end], frequencies)
+        return found
 
 
 @dataclass(frozen=True)
@@ -125,8 +132,8 @@ class Segment:
     """How many documents it has, also those that are gone."""
     documents: Documents
     chunks: Chunks
-    postings: Callable[[int], Postings]
-    """Of a term by its key, also in documents that are gone."""
+    postings: Callable[[Sequence[int]], list[Postings]]
+    """Of terms by their keys, also in documents that are gone."""
     places: Callable[[NDArray[np.int64]], NDArray[np.intp]]
     """The rows of memories by their ids, also of those that are gone."""
     session: Callable[[int], str]
@@ -143,7 +150,7 @@ class Segment:
         cls,
         documents: Documents,
         chunks: Chunks,
-        postings: Callable[[int], Postings],
+        postings: Callable[[Sequence[int]], list[Postings]],
         places: Callable[[NDArray[np.int64]], NDArray[np.intp]],
         session: Callable[[int], str],
     ) -> "Segment":

@@ -9,8 +9,7 @@ terms, to be equal to those of FTS5 to the last bit.
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, groupby
-from operator import attrgetter
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,33 +57,38 @@ def top_sums(
     terms = [term for term in terms if term.postings.documents.size]
     if not terms:
         return np.empty(0, np.intp), np.empty(0, np.float64)
+    sizes = [term.postings.documents.size for term in terms]
     try:
-        if len(terms) > 1 and any(term.postings.documents.size >= MIN_POSTINGS_TO_SKIP for term in terms):
+        if len(terms) > 1 and max(sizes) >= MIN_POSTINGS_TO_SKIP:
             documents, sums = _maxscore(terms, size, k, tolerance)
             return documents, sums if tolerance else _sums_in_order(terms, documents)
-        return _score_all(terms, size, k, tolerance)
+        return _score_all(terms, sizes, size, k, tolerance)
     except BaseException:
         _of_thread.zeros = None  # they may not all be zeros any more
         raise
 
 
-def _score_all(terms: Sequence[Term], size: int, k: int, tolerance: float) -> tuple[Places, Numbers]:
+def _score_all(
+    terms: Sequence[Term], sizes: Sequence[int], size: int, k: int, tolerance: float
+) -> tuple[Places, Numbers]:
     documents = np.concatenate([term.postings.documents for term in terms]).astype(np.intp)
-    scores = _scores_of_all(terms, documents)
+    scores = _scores_of_all(terms, sizes, documents)
     if len(terms) == 1:
         return documents, scores
-    ends = accumulate(term.postings.documents.size for term in terms)
-    slices = [slice(end - term.postings.documents.size, end) for term, end in zip(terms, ends, strict=True)]
     sums = _zeros(size)
-    for of_term in slices:
+    long_enough: list[tuple[int, int]] = []
+    start = 0
+    for length in sizes:
+        of_term = slice(start, start + length)
         sums[documents[of_term]] += scores[of_term]
+        if length >= k:
+            long_enough.append((length, start))
+        start += length
     found = sums[documents]
     sums[documents] = 0.0
-    # The k-th best of the documents of one term is no better than the k-th best of all.
-    long_enough = [of_term for of_term in slices if of_term.stop - of_term.start >= k]
-    if long_enough:
-        shortest = min(long_enough, key=lambda of_term: of_term.stop - of_term.start)
-        leading = np.flatnonzero(found >= kth_largest(found[shortest], k) - tolerance)
+    if long_enough:  # the k-th best of the documents of one term is no better than the k-th best of all
+        length, start = min(long_enough)
+        (leading,) = (found >= kth_largest(found[start : start + length], k) - tolerance).nonzero()
         documents, found = documents[leading], found[leading]
     once = _once_each(documents, sums)
     return documents[once], found[once]
@@ -99,17 +103,18 @@ def _once_each(documents: Places, scratch: Numbers) -> Mask:
     return once
 
 
-def _scores_of_all(terms: Sequence[Term], documents: Places) -> Numbers:
+def _scores_of_all(terms: Sequence[Term], sizes: Sequence[int], documents: Places) -> Numbers:
     """Term after term, as many at once as are scored alike."""
     frequencies = np.concatenate([term.postings.frequencies for term in terms]).astype(np.float64)
-    weights = np.repeat([term.weight for term in terms], [term.postings.documents.size for term in terms])
-    scores: list[Numbers] = []
-    start = 0
-    for score, alike in groupby(terms, key=attrgetter("score")):
-        stop = start + sum(term.postings.documents.size for term in alike)
-        scores.append(score(documents[start:stop], frequencies[start:stop], weights[start:stop]))
-        start = stop
-    return np.concatenate(scores) if len(scores) > 1 else scores[0]
+    weights = np.array([term.weight for term in terms]).repeat(sizes)
+    scores = np.empty(documents.size)
+    start = stop = 0
+    for number, (term, length) in enumerate(zip(terms, sizes, strict=True), start=1):
+        stop += length
+        if number == len(terms) or terms[number].score is not term.score:
+            scores[start:stop] = term.score(documents[start:stop], frequencies[start:stop], weights[start:stop])
+            start = stop
+    return scores
 
 
 def _maxscore(terms: Sequence[Term], size: int, k: int, tolerance: float) -> tuple[Places, Numbers]:
@@ -120,7 +125,7 @@ def _maxscore(terms: Sequence[Term], size: int, k: int, tolerance: float) -> tup
     found = sums[candidates]
     for documents in touched:
         sums[documents] = 0.0
-    leading = np.flatnonzero(found >= _threshold(found, k, tolerance))
+    (leading,) = (found >= _threshold(found, k, tolerance)).nonzero()
     return candidates[leading], found[leading]
 
 
@@ -170,7 +175,7 @@ def _add_to_candidates(term: Term, candidates: Places, sums: Numbers) -> None:
     else:
         is_candidate = np.zeros(sums.size, np.bool_)
         is_candidate[candidates] = True
-        places = np.flatnonzero(is_candidate[in_order])
+        (places,) = is_candidate[in_order].nonzero()
         documents = in_order[places].astype(np.intp)
     sums[documents] += term.scores(places, documents)
 

@@ -7,6 +7,7 @@ similarities are right to about 0.002.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
+from itertools import chain
 
 import apsw
 import numpy as np
@@ -58,8 +59,8 @@ class IndexReader:
     """Of the documents that are there."""
     per_namespace: Mapping[int, int]
     """How many documents are there, by the code of the namespace."""
-    _cached: dict[int, list[Postings]] = field(default_factory=dict[int, list[Postings]])
-    """A search asks for the postings of a term several times."""
+    _cached: dict[tuple[bytes, str], list[Postings]] = field(default_factory=dict[tuple[bytes, str], list[Postings]])
+    """By kind and term: a search asks for the postings of a term several times."""
 
     def retrieve(
         self, connection: apsw.Connection, query_vector: Vector, limit: int, where: MemoryFilter
@@ -71,11 +72,13 @@ class IndexReader:
         code = self.quantizer.codes(query[None])[:, 0]
         wanted = max(MIN_COMPARED, round(OVERSAMPLING * limit))
         while True:
-            compared = [
-                _nearest(segment, mask, query, code, wanted) for segment, mask in zip(self.segments, masks, strict=True)
-            ]
-            found = [each for each, _ in compared]
-            if all(complete for _, complete in compared) or sum(each.documents.size for each in found) >= limit:
+            found: list[Found] = []
+            size, complete = 0, True
+            for segment, mask in zip(self.segments, masks, strict=True):
+                of_segment, is_complete = _nearest(segment, mask, query, code, wanted)
+                found.append(of_segment)
+                size, complete = size + of_segment.documents.size, complete and is_complete
+            if complete or size >= limit:
                 break
             wanted *= 4  # chunks of the same few memories took the places
         return ranked(_rescored(connection, query_vector, top(found, max(limit, RESCORED))), limit)
@@ -91,11 +94,10 @@ class IndexReader:
         if masks is None or not terms:
             return ranked((), limit)
         # In the order in which FTS5 adds them up.
-        scored = [
-            *(self._word_terms(WORD, word) for word in words),
-            *(self._phrase_terms(reads.phrase_scores(connection, phrase)) for phrase in terms.phrases),
-            *(self._word_terms(NAME, name) for name in names),
-        ]
+        scored = self._word_terms(WORD, words)
+        for phrase in terms.phrases:
+            scored.append(self._phrase_terms(reads.phrase_scores(connection, phrase)))
+        scored += self._word_terms(NAME, names)
         found: list[Found] = []
         for number, (segment, mask) in enumerate(zip(self.segments, masks, strict=True)):
             of_segment = [of_segments[number] for of_segments in scored]
@@ -106,49 +108,71 @@ class IndexReader:
         masks = self._masks(where)
         if masks is None:
             return ranked((), limit)
-        weighted = [
-            (self._postings(TAG, tag_term(where.namespace, tag)), max(weight, MIN_SCORE))
-            for tag, weight in weights.items()
-        ]
+        postings = self._postings(TAG, [tag_term(where.namespace, tag) for tag in weights])
+        weighted = [(of_tag, max(weight, MIN_SCORE)) for of_tag, weight in zip(postings, weights.values(), strict=True)]
         found: list[Found] = []
         for number, (segment, mask) in enumerate(zip(self.segments, masks, strict=True)):
-            terms = [Term(postings[number], weight, weight, _constant) for postings, weight in weighted]
+            terms = [Term(of_tag[number], weight, weight, _constant) for of_tag, weight in weighted]
             documents, sums = top_sums(terms, segment.size, mask, limit, TAG_TOLERANCE)
-            found.append(Found(segment, documents, np.round(sums, TAG_DIGITS)))
+            found.append(Found(segment, documents, sums.round(TAG_DIGITS)))
         return ranked(found, limit, newest_first=True)
 
     def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
+        """A word may be there as one of the text, or as a whole name."""
         idfs: dict[str, float] = {}
-        for word in words:
-            either = zip(self._postings(WORD, word), self._postings(NAME, word), strict=True)
-            idfs[word] = idf(self.documents, sum(_documents_in_either(one, other) for one, other in either))
+        as_words, as_names = self._postings(WORD, words), self._postings(NAME, words)
+        for word, of_word, of_name in zip(words, as_words, as_names, strict=True):
+            document_frequency = 0
+            for one, other in zip(of_word, of_name, strict=True):
+                document_frequency += one.documents.size
+                if other.documents.size:
+                    in_both, _ = positions_in(one.documents, other.documents)
+                    document_frequency += other.documents.size - in_both.size
+            idfs[word] = idf(self.documents, document_frequency)
         return idfs
 
     def count_all_memories(self, namespace: str) -> int:
         code = self.namespaces.codes.get(namespace)
         return 0 if code is None else self.per_namespace.get(code, 0)
 
-    def _postings(self, kind: bytes, term: str) -> list[Postings]:
-        """Of a term in each segment, without documents that are gone."""
-        key = self.key(kind, term)
-        known = self._cached.get(key)
-        if known is None:
-            known = [
-                segment.postings(key) if segment.live is None else segment.postings(key).only(segment.live)
-                for segment in self.segments
-            ]
-            if len(self._cached) >= MAX_CACHED_TERMS:
-                self._cached.clear()
-            if sum(postings.documents.size for postings in known) <= MAX_CACHED_POSTINGS:
-                self._cached[key] = known
-        return known
+    def _postings(self, kind: bytes, terms: Sequence[str]) -> list[list[Postings]]:
+        """Of each term in each segment, without documents that are gone."""
+        found: dict[str, list[Postings]] = {}
+        unknown: list[str] = []
+        for term in terms:
+            known = self._cached.get((kind, term))  # other threads may clear it at any time
+            if known is None:
+                unknown.append(term)
+            else:
+                found[term] = known
+        if unknown:
+            keys = [self.key(kind, term) for term in unknown]
+            of_segments = [segment.postings(keys) for segment in self.segments]
+            for term, of_term in zip(unknown, zip(*of_segments, strict=True), strict=True):
+                found[term] = self._kept(kind, term, list(of_term))
+        return [found[term] for term in terms]
 
-    def _word_terms(self, kind: bytes, word: str) -> list[Term]:
-        """A word or a name, for each segment."""
-        found = self._postings(kind, word)
-        weight = fts5_idf(self.documents, sum(postings.documents.size for postings in found))
-        bound = weight * MAX_TERM_WEIGHT
-        return [Term(postings, weight, bound, score) for postings, score in zip(found, self._bm25, strict=True)]
+    def _kept(self, kind: bytes, term: str, postings: list[Postings]) -> list[Postings]:
+        size = 0
+        for number, segment in enumerate(self.segments):
+            if segment.live is not None:
+                postings[number] = postings[number].only(segment.live)
+            size += postings[number].documents.size
+        if len(self._cached) >= MAX_CACHED_TERMS:
+            self._cached.clear()
+        if size <= MAX_CACHED_POSTINGS:
+            self._cached[kind, term] = postings
+        return postings
+
+    def _word_terms(self, kind: bytes, words: Sequence[str]) -> list[list[Term]]:
+        """Of each word or name, for each segment."""
+        terms: list[list[Term]] = []
+        for of_segments in self._postings(kind, words):
+            weight = fts5_idf(self.documents, sum([postings.documents.size for postings in of_segments]))
+            bound = weight * MAX_TERM_WEIGHT
+            scored = zip(of_segments, self._bm25, strict=True)
+            terms.append([Term(postings, weight, bound, score) for postings, score in scored])
+        return terms
 
     @cached_property
     def _bm25(self) -> list[Score]:
@@ -200,8 +224,9 @@ class IndexReader:
     def _tagged(self, where: MemoryFilter) -> "list[Mask]":
         """Which documents of each segment have any or all of the tags asked for."""
         counts = [np.zeros(segment.size, np.uint16) for segment in self.segments]
-        for tag in dict.fromkeys(where.tags):
-            for count, postings in zip(counts, self._postings(TAG, tag_term(where.namespace, tag)), strict=True):
+        tags = [tag_term(where.namespace, tag) for tag in dict.fromkeys(where.tags)]
+        for of_tag in self._postings(TAG, tags):
+            for count, postings in zip(counts, of_tag, strict=True):
                 count[postings.documents] += 1
         needed = len(where.tags) if where.tag_match == "all" else 1
         return [count >= needed for count in counts]
@@ -216,7 +241,7 @@ def _nearest(
     passing = mask if mask is None or segment.one_chunk_each else mask[chunks.documents]
     there = chunks.documents.size if passing is None else int(np.count_nonzero(passing))
     if there <= max(MAX_WITHOUT_CODES, wanted):
-        rows = np.arange(there) if passing is None else np.flatnonzero(passing)
+        rows = np.arange(there) if passing is None else passing.nonzero()[0]
     else:
         rows = nearest_codes(chunks.codes, code, wanted, passing)
     scores = similarities(chunks.stored, chunks.scales, rows, query).astype(np.float64)
@@ -233,32 +258,26 @@ def _rescored(connection: apsw.Connection, query_vector: Vector, found: Sequence
     if not found:
         return []
     threshold = kth_largest(joined([each.scores for each in found]), RESCORED)
-    leading = [np.flatnonzero(each.scores >= threshold) for each in found]
-    ids = [
-        each.segment.documents.memory_ids[each.documents[places]] for each, places in zip(found, leading, strict=True)
-    ]
-    exact = reads.similarities(connection, query_vector, joined(ids).tolist())
+    leading: list[tuple[Places, list[int]]] = []
+    for each in found:
+        (places,) = (each.scores >= threshold).nonzero()
+        leading.append((places, each.segment.documents.memory_ids[each.documents[places]].tolist()))
+    exact = reads.similarities(connection, query_vector, [*chain(*(ids for _, ids in leading))])
     rescored: list[Found] = []
-    for each, places, of_places in zip(found, leading, ids, strict=True):
+    for each, (places, ids) in zip(found, leading, strict=True):
         scores = each.scores.copy()
-        scores[places] = [exact.get(memory_id, np.nan) for memory_id in of_places.tolist()]
+        scores[places] = [exact.get(memory_id, np.nan) for memory_id in ids]
         rescored.append(Found(each.segment, each.documents, scores).only(~np.isnan(scores)))
     return rescored
 
 
 def _as_indexed(connection: apsw.Connection, terms: Sequence[str]) -> Sequence[str] | None:
     """The terms as the text index has them; None if it cuts one of them into several."""
-    if all(term.isascii() for term in terms):
+    if all(map(str.isascii, terms)):
         return terms
     tokens = tokens_like(connection)
     cut = [tokens(term) for term in terms]
     return [each[0] for each in cut] if all(len(each) == 1 for each in cut) else None
-
-
-def _documents_in_either(one: Postings, other: Postings) -> int:
-    fewer, more = sorted((one.documents, other.documents), key=len)
-    in_both, _ = positions_in(more, fewer)
-    return fewer.size + more.size - in_both.size
 
 
 # How a term adds to the scores of documents; see `Score`.
@@ -273,4 +292,4 @@ def _looked_up(scores: Numbers, _documents: Places, places: Numbers, _weight: Nu
 
 
 def _constant(documents: Places, _frequencies: Numbers, weight: Numbers | float) -> Numbers:
-    return np.broadcast_to(np.asarray(weight, np.float64), documents.shape)
+    return weight + np.zeros(documents.size)

@@ -24,15 +24,16 @@ def kth_largest(values: NDArray[Number], k: int) -> Number:
     Tags give the same score to thousands: such values are put aside from below before the others are divided.
     """
     while values.size > k:
-        smallest = values.min()
+        smallest = np.minimum.reduce(values)
         above = values[values > smallest]
         if above.size < k:
             return smallest
         if values.size - above.size < MANY_EQUAL * values.size:
-            place = values.size - k
-            return np.partition(values, place)[place]
+            place = above.size - k
+            above.partition(place)
+            return above[place]
         values = above
-    return values.min()
+    return np.minimum.reduce(values)
 
 
 def positions_in(in_order: NDArray[Any], sought: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -41,8 +42,8 @@ def positions_in(in_order: NDArray[Any], sought: NDArray[Any]) -> tuple[NDArray[
         return np.empty(0, np.intp), np.empty(0, np.intp)
     # Of one type, or numpy would widen the whole list for a few values.
     sought = sought.astype(in_order.dtype, copy=False)
-    places = np.minimum(np.searchsorted(in_order, sought), in_order.size - 1)
-    there = np.flatnonzero(in_order[places] == sought)
+    places = np.minimum(in_order.searchsorted(sought), in_order.size - 1)
+    (there,) = (in_order[places] == sought).nonzero()
     return there, places[there]
 
 
@@ -61,7 +62,7 @@ class Found:
 def top(found: Sequence[Found], k: int) -> list[Found]:
     """The best `k`, with all that are equal to the last of them."""
     found = [each for each in found if each.documents.size]
-    if sum(each.scores.size for each in found) <= k:
+    if _size(found) <= k:
         return found
     threshold = kth_largest(joined([each.scores for each in found]), k)
     chosen = (each.only(each.scores >= threshold) for each in found)
@@ -84,23 +85,30 @@ def ranked(found: Sequence[Found], limit: int, *, newest_first: bool = False) ->
     return replace(candidates.take(order), sessions=sessions, sequences=sequences)
 
 
+def _size(found: Sequence[Found]) -> int:
+    size = 0
+    for each in found:
+        size += each.scores.size
+    return size
+
+
 def joined(columns: Sequence[NDArray[Value]]) -> NDArray[Value]:
     return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
 
 def _newest_of_equals(found: list[Found], limit: int) -> list[Found]:
     """Of those that are equal to the last: a tag alone may give the same score to half of the store."""
-    surplus = sum(each.scores.size for each in found) - limit
+    surplus = _size(found) - limit
     if surplus <= 0:
         return found
-    lowest = min(each.scores.min() for each in found)
-    dates = np.concatenate([each.segment.documents.created_at[each.documents[each.scores == lowest]] for each in found])
+    lowest = np.minimum.reduce(joined([each.scores for each in found]))
+    dates = joined([each.segment.documents.created_at[each.documents[each.scores == lowest]] for each in found])
     oldest = kth_largest(dates, dates.size - surplus)
-    chosen = [
-        each.only((each.scores > lowest) | (each.segment.documents.created_at[each.documents] >= oldest))
-        for each in found
-    ]
-    return [each for each in chosen if each.documents.size]
+    chosen: list[Found] = []
+    for each in found:
+        newer = each.segment.documents.created_at[each.documents] >= oldest
+        chosen.append(each.only((each.scores > lowest) | newer))
+    return chosen
 
 
 def _sessions(
