@@ -1,7 +1,7 @@
 """Any number of ranked lists fused into one score, with the arithmetic left open to inspection."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
@@ -73,10 +73,10 @@ def _fuse(
         voted[pool.places[name]] = True
     boosted = None
     if neighbour_weight > 0 and everyone.sessions is not None:
-        boosted = replace(everyone, scores=pool.positions.boosts(totals, neighbour_weight))
+        boosted = everyone.with_scores(pool.positions.boosts(totals, neighbour_weight))
         totals = totals + boosted.scores
         voted |= boosted.scores > 0.0
-    return Fused(replace(everyone, scores=totals), voted.nonzero()[0], _Tally(pool, contributions, boosted).votes_at)
+    return Fused(everyone.with_scores(totals), voted.nonzero()[0], _Tally(pool, contributions, boosted).votes_at)
 
 
 class _Column(NamedTuple):
@@ -104,8 +104,10 @@ class _Tally:
             listed = column.places[places]
             (there,) = (listed >= 0).nonzero()
             rows = listed[there]
-            of_rows = (each[rows].tolist() for each in (column.ranks, column.scores, column.contributions))
-            for place, vote in zip(there.tolist(), map(Vote, *of_rows), strict=True):
+            ranks, scores, shares = column.ranks[rows], column.scores[rows], column.contributions[rows]
+            for place, vote in zip(
+                there.tolist(), map(Vote, ranks.tolist(), scores.tolist(), shares.tolist()), strict=True
+            ):
                 votes[place][name] = vote
         return votes
 
@@ -122,6 +124,7 @@ class _Tally:
         return columns
 
     def _column(self, voted: Places, ranks: Places, scores: Scores, contributions: Scores) -> _Column:
-        places = np.full(self.pool.everyone.scores.size, -1)
+        places = np.empty(self.pool.everyone.scores.size, np.int64)
+        places.fill(-1)
         places[voted] = np.arange(voted.size)
         return _Column(places, ranks, scores, contributions)

@@ -1,7 +1,6 @@
 """Age turned into a multiplier, so that of two equally good answers the newer one comes first."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,7 @@ def apply_recency_decay(fused: Sequence[FusedCandidate], decay: float, now: int,
     if decay == 0:
         return columns
     factors = _recency_factors(columns.pool.created_at, now, decay, floor)
-    pool = replace(columns.pool, scores=columns.pool.scores * factors)
-    return replace(columns, pool=pool, recency_factors=factors, sorted=False)
+    return Fused(columns.pool.with_scores(columns.pool.scores * factors), columns.members, columns.votes_at, factors)
 
 
 def _recency_factors(created_at: NDArray[np.int64], now: int, decay: float, floor: float) -> Scores:

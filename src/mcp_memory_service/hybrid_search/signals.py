@@ -11,6 +11,7 @@ import numpy as np
 
 from ..models import SearchMode
 from .columns.candidates import Places, Scores
+from .evidence import mean_and_deviation
 from .policy import RankingPolicy
 from .tag_weights import rank_column
 
@@ -24,18 +25,19 @@ def above_background(scores: Sequence[float] | Scores) -> Scores:
     """Scores stretched so that the greatest is 1, and 0 is two standard deviations below their mean or the least of
     them, whichever is lower: similarities have no natural zero, and the second of two is not worth nothing."""
     column = np.asarray(scores, np.float64)
-    if not len(column):
+    if not column.size:
         return column
-    greatest = column.max()
-    floor = min(column.min(), column.mean() - BACKGROUND_DEVIATIONS * column.std())
-    return (column - floor) / (greatest - floor) if greatest > floor else np.ones(len(column))
+    greatest = np.maximum.reduce(column)
+    mean, deviation = mean_and_deviation(column)
+    floor = min(np.minimum.reduce(column), mean - BACKGROUND_DEVIATIONS * deviation)
+    return (column - floor) / (greatest - floor) if greatest > floor else np.ones(column.size)
 
 
 def share_of_best(scores: Sequence[float] | Scores) -> Scores:
     """Scores as a share of the greatest; what is not listed would be 0, as a text without the words is."""
     column = np.asarray(scores, np.float64)
-    greatest = column.max(initial=0.0)
-    return column / greatest if greatest > 0.0 else np.ones(len(column))
+    greatest = np.maximum.reduce(column, initial=0.0)
+    return column / greatest if greatest > 0.0 else np.ones(column.size)
 
 
 def at_most_one(scores: Scores) -> Scores:
@@ -93,4 +95,4 @@ def signal_weights(mode: SearchMode, alpha: float, policy: RankingPolicy) -> dic
 
 
 def stands_alone(weights: Mapping[str, float]) -> bool:
-    return sum(weight > 0 for weight in weights.values()) == 1
+    return sum([weight > 0 for weight in weights.values()]) == 1

@@ -1,7 +1,6 @@
 """Which matches of tags and words count, and how: rare ones more, equals alike."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +34,8 @@ def as_rare_as_they_are_few(matches: Sequence[Candidate], corpus_size: int) -> C
     starts, sizes = _runs_of_equals(found.scores)
     as_good: list[int] = (starts + sizes).tolist()
     idfs = [lucene_idf(corpus_size, count) / greatest for count in as_good]
-    limits = np.repeat(np.array(idfs, np.float64), sizes)
-    return replace(found, scores=np.minimum(found.scores, limits))
+    limits = np.array(idfs, np.float64).repeat(sizes)
+    return found.with_scores(np.minimum(found.scores, limits))
 
 
 def dividing_tags(memories_per_tag: Mapping[str, int], corpus_size: int) -> dict[str, int]:
@@ -61,12 +60,13 @@ def shared_ranks(scores: Sequence[float]) -> list[int]:
 def rank_column(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     """`shared_ranks` of a column."""
     starts, sizes = _runs_of_equals(scores)
-    return np.repeat(starts + 1 + (sizes - 1) // 2, sizes)
+    return (starts + 1 + (sizes - 1) // 2).repeat(sizes)
 
 
 def _runs_of_equals(scores: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where each run of equal scores begins, and how long it is."""
-    begins = np.ones(len(scores) + 1, np.bool_)  # one more, which begins where the last one ends
+    begins = np.empty(len(scores) + 1, np.bool_)  # one more, which begins where the last one ends
+    begins[0] = begins[-1] = True
     np.not_equal(scores[1:], scores[:-1], out=begins[1:-1])
-    edges = np.flatnonzero(begins)
+    (edges,) = begins.nonzero()
     return edges[:-1], edges[1:] - edges[:-1]

@@ -98,9 +98,13 @@ class Candidates(Sequence[Candidate]):
             hashes.take(chosen) if isinstance(hashes, Digests) else [hashes[place] for place in chosen.tolist()],
             self.created_at[chosen],
             self.scores[chosen],
-            _taken(self.sessions, chosen),
-            _taken(self.sequences, chosen),
+            None if self.sessions is None else [self.sessions[place] for place in chosen.tolist()],
+            None if self.sequences is None else [self.sequences[place] for place in chosen.tolist()],
         )
+
+    def with_scores(self, scores: Scores) -> "Candidates":
+        """The same with other scores."""
+        return Candidates(self.content_hashes, self.created_at, scores, self.sessions, self.sequences)
 
     def numbered(self) -> tuple[Places, Places]:
         """A number for each, the same for equal ids, and where the first of each number is."""
@@ -114,7 +118,7 @@ class Candidates(Sequence[Candidate]):
         """These places by falling score; of equals the newer if asked for, then the smaller id."""
         order = places[(-self.scores[places]).argsort()]
         equal = _same_as_before(self.scores[order])
-        if not equal.any():
+        if not np.logical_or.reduce(equal):
             return order
         tied = equal.copy()
         tied[:-1] |= equal[1:]
@@ -127,7 +131,7 @@ class Candidates(Sequence[Candidate]):
             newest = np.lexsort((~self.created_at[places], runs))  # ~ turns the order round as -, and cannot overflow
             places, runs = places[newest], runs[newest]
             twins = _same_as_before(runs) & _same_as_before(self.created_at[places])
-            if not twins.any():
+            if not np.logical_or.reduce(twins):
                 return places
             runs = (~twins).cumsum()
         ids = self.content_hashes
@@ -148,11 +152,7 @@ def _unless_all_none(column: tuple[T | None, ...]) -> tuple[T | None, ...] | Non
     return None if column.count(None) == len(column) else column
 
 
-def _taken(column: Sequence[T | None] | None, places: Places) -> list[T | None] | None:
-    return None if column is None else [column[place] for place in places.tolist()]
-
-
 def _joined(parts: Sequence[tuple[Sequence[T | None] | None, int]]) -> list[T | None] | None:
-    if all(part is None for part, _ in parts):
+    if all([part is None for part, _ in parts]):  # noqa: C419 -- a generator takes longer for three
         return None
     return list(chain.from_iterable(repeat(None, size) if part is None else part for part, size in parts))

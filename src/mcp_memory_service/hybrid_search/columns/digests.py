@@ -80,7 +80,8 @@ class Digests(Sequence[str]):
 
 def _differing(words: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], bool]:
     """Which rows are not equal to the one before, and whether any of those begins as that one does."""
-    is_new = np.ones(len(words), np.bool_)
+    is_new = np.empty(len(words), np.bool_)
+    is_new[:1] = True
     differing = words[1:] != words[:-1]
-    differing.any(axis=1, out=is_new[1:])
-    return is_new, bool((is_new[1:] > differing[:, 0]).any())
+    np.logical_or.reduce(differing, axis=1, out=is_new[1:])
+    return is_new, bool(np.logical_or.reduce(is_new[1:] > differing[:, 0]))

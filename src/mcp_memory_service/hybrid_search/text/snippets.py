@@ -4,13 +4,13 @@ import re
 from functools import lru_cache
 from itertools import chain
 
-from .tokens import query_terms, word_tokens
+from .tokens import query_terms, stem, word_tokens
 
 SNIPPET_CHARS = 160
 MARK = "**"
 
 _WORD = re.compile(r"\w+")
-# Its one token begins as it does itself, whatever is cut from its end: most words are passed over without stemming.
+# Its one token is its stem, which begins as it does itself: most words are passed over without stemming.
 _PLAIN = re.compile(r"[A-Za-z][a-z]*")
 
 
@@ -36,24 +36,20 @@ def matched_spans(content: str, query: str) -> list[tuple[int, int]]:
     wanted, initials = _wanted(query)
     spans: list[tuple[int, int]] = []
     for word in set(_WORD.findall(content)):
-        if word[0] not in initials and _PLAIN.fullmatch(word):
-            continue
-        if wanted.isdisjoint(_tokens_of(word)):
+        if _PLAIN.fullmatch(word):
+            if word[0] not in initials or stem(word.lower()) not in wanted:
+                continue
+        elif wanted.isdisjoint(_tokens_of(word)):
             continue
         # Few words match, and looking for them is faster than cutting all.
         low = content.find(word)
         while low >= 0:
             high = low + len(word)
-            if not (_is_in_word(content[high : high + 1]) or _is_in_word(content[low - 1 : low])):
+            if not (_WORD.match(content, high) or (low and _WORD.match(content, low - 1))):
                 spans.append((low, high))
             low = content.find(word, high)
     spans.sort()
     return spans
-
-
-def _is_in_word(character: str) -> bool:
-    """As `\\w` has it."""
-    return character.isalnum() or character == "_"
 
 
 @lru_cache(maxsize=64)  # the same for each memory of a page

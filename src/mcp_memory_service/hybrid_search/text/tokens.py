@@ -62,7 +62,7 @@ def word_tokens(text: str, *, without_stop_words: bool = False) -> list[str]:
     if without_stop_words:
         words = [word for word in words if word not in STOP_WORDS]
     if all(map(str.isascii, words)):
-        return list(map(_stem, words))
+        return list(map(stem, words))
     return [form for word in words for form in _word_forms(word)]
 
 
@@ -86,7 +86,7 @@ def _is_compound(name: str) -> bool:
 def _word_forms(word: str) -> Iterator[str]:
     units = matching_units([word])
     if not any(is_unspaced(unit[0]) for unit in units):
-        yield _stem(word)
+        yield stem(word)
         return
     if len(units) == 1:
         yield units[0]
@@ -95,7 +95,7 @@ def _word_forms(word: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=_STEM_CACHE)
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
     """English stems; words with digits or of other alphabets stay as they are."""
     if not (word.isascii() and word.isalpha()):
         return word

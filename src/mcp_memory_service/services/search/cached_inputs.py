@@ -12,6 +12,7 @@ import numpy as np
 from ...embeddings.base import Embedder
 from ...errors import Unavailable
 from ...hybrid_search import TAG, VECTOR, TagVocabulary, vector_prominence
+from ...hybrid_search.evidence import mean_and_deviation
 from ...models import Vector, VectorSample, fold_tag
 from ...single_flight import SingleFlight
 from ...storage.ports import Store
@@ -60,7 +61,8 @@ class SimilarityBaseline:
         # searches that come together then wait for each other.
         similarities = np.vecdot(self.sample.vectors, query_vector)
         vectors = round(corpus_size * len(self.sample.vectors) / self.sample.memories)
-        return vector_prominence(best, float(similarities.mean()), float(similarities.std()), vectors)
+        mean, deviation = mean_and_deviation(similarities)
+        return vector_prominence(best, float(mean), float(deviation), vectors)
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,7 +253,7 @@ class Search:
         page = ranking.fused[paging.offset : paging.offset + paging.page_size]
         memories = await snapshot.reads.get_many(where.namespace, page.content_hashes) if page else []
         # Snippets read every word: of short texts they are made before another thread would start.
-        is_long = sum(len(memory.content) for memory in memories) > LONG_PAGE_CHARS
+        is_long = sum([len(memory.content) for memory in memories]) > LONG_PAGE_CHARS
         hits = None if is_long else self._hits(request, ranking, page, memories)
         return _Page(ranking, paging, page, memories, hits)
 
@@ -264,28 +264,27 @@ class Search:
         if not memories:
             return ()
         candidates = {candidate.content_hash: candidate for candidate in page}
-        best = ranking.fused[0].score
-        return tuple(self._hit(request, ranking, memory, candidates[memory.content_hash], best) for memory in memories)
+        best = ranking.fused.best_score
+        hits: list[Hit] = []
+        for memory in memories:
+            candidate = candidates[memory.content_hash]
+            votes = candidate.contributions
+            hits.append(
+                Hit(
+                    memory=memory,
+                    score=candidate.score / best if best else 1.0,
+                    similarity=votes[VECTOR].score if VECTOR in votes else None,
+                    provenance=votes,
+                    snippet=snippet(memory.content, request.query),
+                    debug=self._breakdown(ranking, memory, candidate) if request.debug else None,
+                )
+            )
+        return tuple(hits)
 
-    def _hit(
-        self, request: SearchRequest, ranking: Ranking, memory: Memory, candidate: FusedCandidate, best: float
-    ) -> Hit:
-        votes = dict(candidate.contributions)
-        return Hit(
-            memory=memory,
-            score=candidate.score / best if best else 1.0,
-            similarity=votes[VECTOR].score if VECTOR in votes else None,
-            provenance=votes,
-            snippet=snippet(memory.content, request.query),
-            debug=self._breakdown(ranking, memory, candidate, votes) if request.debug else None,
-        )
-
-    def _breakdown(
-        self, ranking: Ranking, memory: Memory, candidate: FusedCandidate, votes: Mapping[str, Any]
-    ) -> ScoreBreakdown:
-        wanted = ranking.results.of(TAG).terms if TAG in votes else ()
+    def _breakdown(self, ranking: Ranking, memory: Memory, candidate: FusedCandidate) -> ScoreBreakdown:
+        wanted = ranking.results.of(TAG).terms if TAG in candidate.contributions else ()
         return ScoreBreakdown(
-            contributions=votes,
+            contributions=candidate.contributions,
             tag_matches=tuple(tag for tag in memory.tags if fold_tag(tag) in wanted),
             recency_factor=candidate.recency_factor,
             final_score=candidate.score,

@@ -23,21 +23,22 @@ def memory_from_row(row: tuple[Any, ...]) -> Memory:
         namespace, content_hash, created_at, updated_at, memory_type, source, session, sequence,
         metadata, content, kind, anchor, tags, names,
     ) = row  # fmt: skip
+    # Most have no names, and many no metadata: the parser takes longer than a comparison.
     return Memory(
         content=content,
         content_hash=content_hash,
         created_at=created_at,
         updated_at=updated_at,
-        tags=tuple(json.loads(tags)),
+        tags=tuple(json.loads(tags)) if tags != "[]" else (),
         memory_type=memory_type,
-        metadata=json.loads(metadata),
+        metadata=json.loads(metadata) if metadata != "{}" else {},
         namespace=namespace,
         source=source,
         session=session,
         sequence=sequence,
         kind=kind,
         anchor=anchor,
-        names=tuple(json.loads(names)),
+        names=tuple(json.loads(names)) if names != "[]" else (),
     )
 
 
