@@ -94,12 +94,13 @@ class Candidates(Sequence[Candidate]):
     def take(self, places: Sequence[int] | Places) -> "Candidates":
         """Those at the given places, in that order."""
         chosen, hashes = np.asarray(places, np.int64), self.content_hashes
+        listed: list[int] = chosen.tolist()
         return Candidates(
-            hashes.take(chosen) if isinstance(hashes, Digests) else [hashes[place] for place in chosen.tolist()],
+            hashes.take(chosen) if isinstance(hashes, Digests) else [hashes[place] for place in listed],
             self.created_at[chosen],
             self.scores[chosen],
-            None if self.sessions is None else [self.sessions[place] for place in chosen.tolist()],
-            None if self.sequences is None else [self.sequences[place] for place in chosen.tolist()],
+            None if self.sessions is None else [self.sessions[place] for place in listed],
+            None if self.sequences is None else [self.sequences[place] for place in listed],
         )
 
     def with_scores(self, scores: Scores) -> "Candidates":

@@ -57,10 +57,11 @@ class Digests(Sequence[str]):
     def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
         """Without writing all of them out."""
         asked = Digests.of([value]) if isinstance(value, str) else None
-        places = () if asked is None else np.flatnonzero((self.rows[start:stop] == asked.rows).all(axis=1))
-        if not len(places):
-            raise ValueError(f"{value!r} is not in it")
-        return int(places[0]) + range(len(self))[start:].start
+        if asked is not None:
+            places = np.flatnonzero((self.rows[start:stop] == asked.rows).all(axis=1))
+            if len(places):
+                return int(places[0]) + range(len(self))[start:].start
+        raise ValueError(f"{value!r} is not in it")
 
     def take(self, places: NDArray[np.int64]) -> "Digests":
         return Digests(self.rows[places])

@@ -68,7 +68,12 @@ class Fused(Sequence[FusedCandidate]):
         )
         factors = np.array([item.recency_factor for item in items], np.float64)
         votes = [item.contributions for item in items]
-        return cls(pool, np.arange(len(items)), lambda places: [votes[place] for place in places], factors, sorted=True)
+
+        def votes_at(places: Places) -> list[Mapping[str, Vote]]:
+            listed: list[int] = places.tolist()
+            return [votes[place] for place in listed]
+
+        return cls(pool, np.arange(len(items)), votes_at, factors, sorted=True)
 
     @cached_property
     def order(self) -> Places:

@@ -209,7 +209,8 @@ class Search:
     ) -> Ranking:
         """Fuse what the signals answered, and bring in neighbours that none of them found."""
         given = self._given_alpha(request)
-        alpha = self._alpha_of(results) if given is None else given
+        evidence = results.evidence if given is None else None
+        alpha = self._alpha_of(results, evidence) if given is None else given
         pool = Pool.of({name: result.candidates for name, result in results.by_signal.items()})
         fused = self.fuse(pool, alpha, request.mode, now)
         if self._boosts(signal_weights(request.mode, alpha, self._policy)) and request.min_similarity is None:
@@ -220,7 +221,7 @@ class Search:
                 known, pool = len(pool.everyone), pool.joined_by(NEIGHBOUR, found.candidates)
                 if len(pool.everyone) > known:  # the others had their boosts before
                     fused = self.fuse(pool, alpha, request.mode, now)
-        return Ranking(results, pool, alpha, fused, results.evidence if given is None else None)
+        return Ranking(results, pool, alpha, fused, evidence)
 
     def fuse(self, pool: Mapping[str, Sequence[Candidate]], alpha: float, mode: SearchMode, now: int) -> Fused:
         policy, weights = self._policy, signal_weights(mode, alpha, self._policy)
@@ -236,11 +237,10 @@ class Search:
         """Whether neighbours count: not among ranks, whose sums are too flat to share, nor for one signal alone."""
         return self._policy.fusion == "score" and self._policy.neighbour_weight > 0 and not stands_alone(weights)
 
-    def _alpha_of(self, results: SignalResults) -> float:
+    def _alpha_of(self, results: SignalResults, evidence: Evidence | None) -> float:
         tags = results.of(TAG)
         if self._policy.fusion == "rrf":
             return get_adaptive_alpha(results.corpus_size, len(tags.terms), self._policy)
-        evidence = results.evidence
         if evidence is None:  # nothing to weigh where a signal is missing
             return BALANCED_ALPHA
         alpha = alpha_from_evidence(evidence, self._policy.vector_trust)

@@ -4,7 +4,7 @@ All of this runs inside `SearchStore.search`: nothing is awaited but the snapsho
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -60,19 +60,22 @@ class SignalResult:
     """Whether the store refused the vector of the query."""
 
 
+NOTHING = SignalResult()
+
+
 @dataclass(frozen=True, slots=True)
 class SignalResults:
     by_signal: Mapping[str, SignalResult]
     """Of those that were asked, in the order of the table."""
     corpus_size: int = UNKNOWN_CORPUS_SIZE
-    neighbours: SignalResult = field(default_factory=SignalResult)
+    neighbours: SignalResult = NOTHING
     """Neighbours of the best that no signal found; asked for last."""
     slowed_by: tuple[str, ...] = ()
     """What the store did without."""
 
     def of(self, signal: str) -> SignalResult:
         """One that was not asked has found nothing."""
-        return self.by_signal.get(signal) or SignalResult()
+        return self.by_signal.get(signal, NOTHING)
 
     @property
     def evidence(self) -> Evidence | None:
@@ -89,8 +92,8 @@ class SignalResults:
 
     def require_an_answer(self) -> None:
         """An empty list must mean that nothing matches, never that nobody could be asked."""
-        results = self.by_signal.values()
-        if any(result.failed for result in results) and not any(result.candidates for result in results):
+        failed = [result for result in self.by_signal.values() if result.failed]
+        if failed and not any(result.candidates for result in self.by_signal.values()):
             raise SearchUnavailable(f"The search could not be answered ({', '.join(self.degraded)}).")
 
 
@@ -114,8 +117,9 @@ async def ask(query: SignalQuery, inputs: Inputs, snapshot: Snapshot) -> SignalR
     checking = snapshot.start(_tags_hold(query, inputs, snapshot.reads))
     asking = Asking(query, inputs, snapshot, counting)
     asked = {name: snapshot.start(ASKED[name](asking)) for name in SIGNALS if name in query.signals}
-    memories = await counting
-    if not (await checking and _baseline_holds(inputs, memories)):
+    memories, baseline = await counting, inputs.baseline
+    outgrown = isinstance(baseline, SimilarityBaseline) and memories is not None and not baseline.holds_for(memories)
+    if not inputs.is_final and (outgrown or not await checking):
         raise Outdated(memories)
     found = {name: await result for name, result in asked.items()}
     return SignalResults(found, memories or UNKNOWN_CORPUS_SIZE)
@@ -147,7 +151,7 @@ async def _ask_vectors(asking: Asking) -> SignalResult:
         prominence = baseline.prominence(vector, found[0].score, memories)
     if query.min_similarity is not None:
         columns = Candidates.of(found)
-        found = columns.take(np.flatnonzero(columns.scores >= query.min_similarity))
+        found = columns.take((columns.scores >= query.min_similarity).nonzero()[0])
     return SignalResult(found, unweighed, prominence=prominence)
 
 
@@ -217,12 +221,6 @@ async def _tags_hold(query: SignalQuery, inputs: Inputs, reads: SearchReads) -> 
         return True
     version = await _answered(reads.tags_version(query.where.namespace), "tag_list_unavailable")
     return version == inputs.tags.version
-
-
-def _baseline_holds(inputs: Inputs, memories: int | None) -> bool:
-    if inputs.is_final or memories is None or not isinstance(inputs.baseline, SimilarityBaseline):
-        return True
-    return inputs.baseline.holds_for(memories)
 
 
 def _failed(missing: Missing, *also: str) -> SignalResult:
