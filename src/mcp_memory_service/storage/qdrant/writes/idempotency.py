@@ -111,13 +111,7 @@ class KeyedWriter:
         return claim
 
     async def _known_claim(self, namespace: str, key: IdempotencyKey) -> Claim | None:
-        records = await self._connection.call(
-            lambda client: client.retrieve(
-                self._connection.collection,
-                [_claim_id(namespace, key)],
-                consistency=self._connection.read_consistency,
-            )
-        )
+        records = await self._connection.points([_claim_id(namespace, key)], True)
         if not records:
             return None
         payload = payload_of(records[0])

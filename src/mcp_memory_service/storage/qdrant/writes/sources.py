@@ -119,14 +119,7 @@ class SourceWriter:
         return (await self._last_begun(other_id(SOURCE, namespace, source))).generation
 
     async def _last_begun(self, point_id: str) -> _Begun:
-        records = await self._connection.call(
-            lambda client: client.retrieve(
-                self._connection.collection,
-                [point_id],
-                with_payload=["generation", "token"],
-                consistency=self._connection.read_consistency,
-            )
-        )
+        records = await self._connection.points([point_id], ["generation", "token"])
         return _Begun(**payload_of(records[0])) if records else _Begun(0, "")
 
     async def _delete_older(self, namespace: str, source: str) -> int:

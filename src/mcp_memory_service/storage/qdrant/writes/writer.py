@@ -166,16 +166,9 @@ class Writer:
 
     async def existing(self, items: Sequence[EmbeddedMemory]) -> dict[str, Stored]:
         """Those of these memories that are there, by point."""
-        by_namespace: dict[str, list[str]] = {}
-        for item in items:
-            by_namespace.setdefault(item.memory.namespace, []).append(item.memory.content_hash)
-        found = await asyncio.gather(
-            *(
-                retrieved(self._connection, namespace, hashes, True, vectors=True)
-                for namespace, hashes in by_namespace.items()
-            )
-        )
-        return {str(record.id): Stored.of(record) for records in found for record in records}
+        ids = dict.fromkeys(memory_id(item.memory.namespace, item.memory.content_hash) for item in items)
+        records = await self._connection.points(list(ids), True, vectors=True)
+        return {str(record.id): Stored.of(record) for record in records}
 
     async def write(self, changes: Sequence[Change], birth: str) -> set[str]:
         """Write what still is as it was seen; returns the ids of those that were not."""
@@ -198,14 +191,7 @@ class Writer:
 
     async def not_taken(self, changes: Sequence[Change], revision: str) -> set[str]:
         ids = [change.point_id for change in changes]
-        records = await self._connection.call(
-            lambda client: client.retrieve(
-                self._connection.collection,
-                ids,
-                with_payload=["revisions"],
-                consistency=self._connection.read_consistency,
-            )
-        )
+        records = await self._connection.points(ids, ["revisions"])
         taken = {str(record.id) for record in records if revision in payload_of(record)["revisions"]}
         return set(ids) - taken
 
