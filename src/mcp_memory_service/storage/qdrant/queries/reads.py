@@ -16,7 +16,6 @@ from ....models import (
     StoreStats,
     TagCount,
     Vector,
-    VectorSample,
     fold_tag,
 )
 from ..collection import Pinned
@@ -73,19 +72,6 @@ async def adjacent(
         async for record in scrolled(connection, passing(where, one_of=places), CANDIDATE_FIELDS)
     ]
     return sorted(found, key=lambda near: (near.session or "", near.sequence or 0, near.content_hash))[:limit]
-
-
-async def sample_vectors(connection: QdrantConnection, namespace: str, limit: int) -> VectorSample:
-    """The first ones by point id: it is a digest, so its order has nothing to do with what a memory says."""
-    rows: list[Vector] = []
-    memories = 0
-    async for record in scrolled(connection, passing(MemoryFilter(namespace)), [], vectors=True):
-        memories += 1
-        rows += vectors_of(record)
-        if len(rows) >= limit:
-            break
-    vectors = np.array(rows[:limit], dtype=np.float32)
-    return VectorSample(memories=memories, vectors=vectors.reshape(len(vectors), -1 if rows else 0))
 
 
 def vectors_of(record: models.Record) -> tuple[Vector, ...]:
