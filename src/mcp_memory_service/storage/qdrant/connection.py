@@ -1,6 +1,6 @@
 """The client of one Qdrant server, with time limits, bounded retries and errors of ours.
 
-Every call may be sent again: reads by nature, writes because they name what they replace (see `writes.py`).
+Every call may be sent again: reads by nature, writes because they name what they replace (see `writes/writer.py`).
 """
 
 import asyncio
