@@ -1,12 +1,26 @@
 """Vectors that must never reach an index: one NaN or zero vector would rank first for every query."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ..errors import InvalidVector
-from ..models import Vector
+from ..models import EmbeddedMemory, Vector
 
 # Within these, squares of the numbers and their sums can be computed with as few digits as the numbers have.
 _MIN_LENGTH, _MAX_LENGTH = 1e-15, 1e15
+
+
+def checked_items(items: Iterable[EmbeddedMemory], dimension: int | None) -> list[EmbeddedMemory]:
+    """The items with vectors that are fit to be stored; without a dimension, the first vector gives it."""
+    checked: list[EmbeddedMemory] = []
+    for item in items:
+        if not item.vectors:
+            raise InvalidVector("A memory cannot be stored without an embedding.")
+        dimension = dimension or checked_vector(item.vectors[0], None).size
+        vectors = tuple(checked_vector(vector, dimension) for vector in item.vectors)
+        checked.append(EmbeddedMemory(item.memory, vectors))
+    return checked
 
 
 def checked_vector(vector: Vector, dimension: int | None) -> Vector:

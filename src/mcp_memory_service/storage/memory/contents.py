@@ -99,6 +99,7 @@ class Contents:
             before = self.memories.get(key)
             self.tags_version += stored.tags != (before.tags if before else frozenset())
             self.memories[key] = stored
+            self.dimension = self.dimension or stored.vectors[0].size  # the first vector ever gives it
 
     def remove(self, key: MemoryKey) -> bool:
         """True if it was there."""

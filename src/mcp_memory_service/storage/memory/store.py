@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ...errors import EmbeddingMismatch, InvalidVector, StorageUnavailable
+from ...errors import EmbeddingMismatch, StorageUnavailable
 from ...hybrid_search.bm25 import idf
 from ...models import (
     Candidate,
@@ -40,7 +40,7 @@ from ...models import (
 from ..merging import apply_patch, first_form, replaced, source_items, unite
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent
-from ..vectors import checked_vector
+from ..vectors import checked_items, checked_vector
 from . import graph
 from .contents import Contents, MemoryKey, StoredMemory, best_first, direction_of
 from .text import bm25_scores
@@ -186,19 +186,19 @@ class MemoryStore:
 
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
         contents = self._contents
-        checked, dimension = self._checked(items)
+        checked = checked_items(items, contents.dimension)
         changed: dict[MemoryKey, StoredMemory] = {}
         outcomes: list[StoreOutcome] = []
-        for item, vectors in zip(items, checked, strict=True):
+        for item in checked:
             key = (item.memory.namespace, item.memory.content_hash)
             existing = changed.get(key) or contents.memories.get(key)
             if existing:
                 changed[key] = self._with_memory(existing, unite(existing.memory, item.memory))
             else:
                 contents.last_number += 1
-                changed[key] = StoredMemory.of(contents.last_number, first_form(item.memory), vectors, self._analyze)
+                memory = first_form(item.memory)
+                changed[key] = StoredMemory.of(contents.last_number, memory, item.vectors, self._analyze)
             outcomes.append(StoreOutcome(changed[key].memory, created=existing is None))
-        contents.dimension = dimension
         contents.put(changed.values())
         return outcomes
 
@@ -238,7 +238,7 @@ class MemoryStore:
         self, namespace: str, source: str, items: Sequence[EmbeddedMemory], edges: Sequence[Edge]
     ) -> SourceOutcome:
         contents, by_id = self._contents, source_items(namespace, source, items, edges)
-        checked, contents.dimension = self._checked(list(by_id.values()))
+        checked = checked_items(by_id.values(), contents.dimension)
         before = {
             content_hash: stored
             for (owner, content_hash), stored in contents.memories.items()
@@ -247,12 +247,13 @@ class MemoryStore:
         for gone in before.keys() - by_id.keys():
             contents.remove((namespace, gone))
         updated = 0
-        for (content_hash, item), vectors in zip(by_id.items(), checked, strict=True):
+        for content_hash, item in zip(by_id, checked, strict=True):
             contents.edges.pop((namespace, content_hash), None)
             known = before.get(content_hash)
             if known is None:
                 contents.last_number += 1
-                contents.put([StoredMemory.of(contents.last_number, first_form(item.memory), vectors, self._analyze)])
+                memory = first_form(item.memory)
+                contents.put([StoredMemory.of(contents.last_number, memory, item.vectors, self._analyze)])
             elif (memory := replaced(known.memory, item.memory)) is not known.memory:
                 contents.put([self._with_memory(known, memory)])
                 updated += 1
@@ -333,14 +334,3 @@ class MemoryStore:
 
     def _with_memory(self, stored: StoredMemory, memory: Memory) -> StoredMemory:
         return StoredMemory.of(stored.number, memory, stored.vectors, self._analyze)
-
-    def _checked(self, items: Sequence[EmbeddedMemory]) -> tuple[list[tuple[Vector, ...]], int | None]:
-        """All vectors of a batch, fit to be stored; the first ones ever give the store its dimension."""
-        dimension = self._contents.dimension
-        checked: list[tuple[Vector, ...]] = []
-        for item in items:
-            if not item.vectors:
-                raise InvalidVector("A memory cannot be stored without an embedding.")
-            dimension = dimension or checked_vector(item.vectors[0], None).size
-            checked.append(tuple(checked_vector(vector, dimension) for vector in item.vectors))
-        return checked, dimension

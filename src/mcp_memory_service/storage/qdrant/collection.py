@@ -1,6 +1,5 @@
 """The collection and its indexes: made on first use, versioned, and refused if it is not what we expect."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -34,25 +33,15 @@ def _number(*, filtered: bool) -> models.IntegerIndexParams:
 
 INDEXES: dict[str, models.PayloadSchemaParams] = {
     "namespace": _words(filtered=True, tenant=True),
-    "tag_keys": _words(filtered=True),
-    "memory_type": _words(filtered=True),
-    "memory_kind": _words(filtered=True),
-    "source_prefixes": _words(filtered=True),
+    **dict.fromkeys(("tag_keys", "memory_type", "memory_kind", "source_prefixes"), _words(filtered=True)),
     "created_at": _number(filtered=True),
     # To find points by, to count them and to list their values.
-    "kind": _words(filtered=False),
-    "content_hash": _words(filtered=False),
-    "tags": _words(filtered=False),
-    "session": _words(filtered=False),
-    "sequence": _number(filtered=False),
-    "length": _number(filtered=False),
-    "windows": _number(filtered=False),  # how many chunks a memory has; named so since version 1
-    "scope": _words(filtered=False),
-    "memory_id": _words(filtered=False),
-    "source": _words(filtered=False),
-    "generation": _number(filtered=False),
-    "names": _words(filtered=False),
-    "edge_targets": _words(filtered=False),
+    **dict.fromkeys(
+        ("kind", "content_hash", "tags", "session", "scope", "memory_id", "source", "names", "edge_targets"),
+        _words(filtered=False),
+    ),
+    # `windows` is how many chunks a memory has; named so since version 1.
+    **dict.fromkeys(("sequence", "length", "windows", "generation"), _number(filtered=False)),
     # For phrases, and to count how many memories have a word. The words are ours: nothing is changed about them.
     "terms": models.TextIndexParams(
         type=models.TextIndexType.TEXT,
@@ -102,13 +91,10 @@ async def pinned_embedding(connection: QdrantConnection) -> Pinned | None:
 
 async def _require_usable_server(connection: QdrantConnection) -> None:
     version = (await connection.call(lambda client: client.info())).version
-    if tuple(_numbers(version.split("-")[0].split("."))) < MIN_QDRANT_VERSION:
+    numbers = tuple(int(part) for part in version.split("-")[0].split(".") if part.isdigit())
+    if numbers < MIN_QDRANT_VERSION:
         wanted = ".".join(map(str, MIN_QDRANT_VERSION))
         raise EngineTooOld(f"Qdrant {version} cannot update safely; {wanted} or newer is needed.")
-
-
-def _numbers(parts: Sequence[str]) -> list[int]:
-    return [int(part) for part in parts if part.isdigit()]
 
 
 async def _described(connection: QdrantConnection) -> models.CollectionInfo | None:

@@ -1,6 +1,6 @@
 """The client of one Qdrant server, with time limits, bounded retries and errors of ours.
 
-Every call may be sent again: reads by nature, writes because they name what they replace (see `writes.py`).
+Every call may be sent again: reads by nature, writes because they name what they replace (see `writes/writer.py`).
 """
 
 import asyncio
@@ -8,7 +8,8 @@ import logging
 import math
 import ssl
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import islice
 from json import JSONDecodeError
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -16,19 +17,22 @@ from urllib.parse import urlsplit
 import grpc
 import httpx
 from pydantic import ValidationError
-from qdrant_client import AsyncQdrantClient
+from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
-from qdrant_client.models import ReadConsistency, ReadConsistencyType, WriteOrdering
 
 from ...backoff import backoff
 from ...errors import BackendUnavailable, StorageFull, StorageUnavailable
 from .options import QdrantOptions
+from .points import DENSE
 
 T = TypeVar("T")
 
 FIRST_PAUSE_SECONDS = 0.1
 MAX_PAUSE_SECONDS = 2.0
+
+# Sizes and lengths are read as facets: so many different ones are more than there can be.
+MAX_DIFFERENT = 200_000
 
 # All that the client raises when a server fails. It asserts that an answer has a result, and reads what it got as text.
 _FAILURES = (
@@ -60,12 +64,14 @@ logger = logging.getLogger(__name__)
 
 
 class QdrantConnection:
+    """A collection on a server, and the reads that several parts of the store make."""
+
     def __init__(self, options: QdrantOptions) -> None:
         self.collection = options.collection
         self.options = options
-        self.write_ordering = WriteOrdering(options.write_ordering)
-        self.read_consistency: ReadConsistency | None = (
-            None if options.read_consistency == "one" else ReadConsistencyType(options.read_consistency)
+        self.write_ordering = models.WriteOrdering(options.write_ordering)
+        self.read_consistency: models.ReadConsistency | None = (
+            None if options.read_consistency == "one" else models.ReadConsistencyType(options.read_consistency)
         )
         parts = urlsplit(options.url)
         self._name = f"Qdrant at {parts.hostname}:{options.grpc_port if options.grpc else parts.port or 6333}"
@@ -76,19 +82,77 @@ class QdrantConnection:
         """What the server answers, asked again a few times if it fails in a way that may pass."""
         if self._closed:
             raise StorageUnavailable("The store is closed.")
-        pauses = backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
-        for attempt in range(self.options.retries + 1):
-            if attempt:
-                await asyncio.sleep(next(pauses))
+        pauses = islice(backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS), self.options.retries)
+        while True:
             try:
                 async with asyncio.timeout(self.options.timeout_seconds):
                     return await action(self._client)
             except _FAILURES as error:
                 failure = self._failure(error)
-                if not _may_pass(error) or attempt == self.options.retries:
+                pause = next(pauses, None)
+                if pause is None or not _may_pass(error):
                     raise failure from error
                 logger.debug("%s Asking again.", failure)
-        raise AssertionError("the last attempt returns or raises")
+            await asyncio.sleep(pause)
+
+    async def points(
+        self, ids: Sequence[str], fields: bool | list[str], *, vectors: bool = False
+    ) -> list[models.Record]:
+        """Those of these points that exist, in any order."""
+        if not ids:
+            return []
+        return await self.call(
+            lambda client: client.retrieve(
+                self.collection,
+                ids,
+                with_payload=fields,
+                with_vectors=[DENSE] if vectors else False,
+                consistency=self.read_consistency,
+            )
+        )
+
+    async def scroll(
+        self,
+        where: models.Filter,
+        fields: bool | list[str],
+        limit: int,
+        *,
+        offset: str | None = None,
+        order_by: models.OrderBy | None = None,
+        vectors: bool = False,
+    ) -> tuple[list[models.Record], str | None]:
+        """One page, in the order of the ids unless told otherwise, and where the next one begins; None after the
+        last."""
+        records, following = await self.call(
+            lambda client: client.scroll(
+                self.collection,
+                scroll_filter=where,
+                limit=limit,
+                offset=offset,
+                order_by=order_by,
+                with_payload=fields,
+                with_vectors=[DENSE] if vectors else False,
+                consistency=self.read_consistency,
+            )
+        )
+        return records, None if following is None else str(following)
+
+    async def count(self, where: models.Filter, *, exact: bool = True) -> int:
+        return (await self.call(lambda client: client.count(self.collection, where, exact=exact))).count
+
+    async def facet(self, field: str, where: models.Filter) -> dict[str | int | bool, int]:
+        """Every value of a field with the number of points that have it."""
+        found = await self.call(
+            lambda client: client.facet(
+                self.collection,
+                field,
+                facet_filter=where,
+                limit=MAX_DIFFERENT,
+                exact=True,
+                consistency=self.read_consistency,
+            )
+        )
+        return {hit.value: hit.count for hit in found.hits}
 
     def _failure(self, error: Exception) -> StorageUnavailable | StorageFull:
         if _disk_is_full(error):

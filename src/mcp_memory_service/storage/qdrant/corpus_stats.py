@@ -14,9 +14,6 @@ from .filters import every_memory, passing
 CORPUS_SECONDS = 60.0
 COUNT_SECONDS = 5.0
 
-# Sizes and lengths are read as facets: so many different ones are more than there can be.
-MAX_DIFFERENT = 200_000
-
 COUNTED_EXACTLY = 10_000
 
 # The corpus is measured anew when so much of it has changed; less moves no score by more than about as much.
@@ -61,7 +58,9 @@ class TextStatistics:
                 or self._writes > known.memories * NOTICEABLE_CHANGE
             ):
                 writes_before = self._writes
-                known = await self._measured()
+                lengths = await self._connection.facet("length", every_memory())
+                words = sum(int(length) * memories for length, memories in lengths.items())
+                known = Corpus(sum(lengths.values()), words)
                 self._corpus, self._corpus_expires = known, time.monotonic() + CORPUS_SECONDS
                 self._writes -= writes_before
             return known
@@ -88,14 +87,8 @@ class TextStatistics:
         counts = self._counts
         if name not in counts:
             # Nothing but memories has words.
-            counts[name] = await count(self._connection, models.Filter(must=[condition]), exact=exact)
+            counts[name] = await self._connection.count(models.Filter(must=[condition]), exact=exact)
         return counts[name]
-
-    async def _measured(self) -> Corpus:
-        lengths = await facet(self._connection, "length", every_memory())
-        return Corpus(
-            memories=sum(lengths.values()), words=sum(int(length) * count for length, count in lengths.items())
-        )
 
 
 def _is_phrase(condition: models.Condition) -> bool:
@@ -111,33 +104,11 @@ class CorpusSizes:
 
     async def of(self, namespace: str) -> int:
         """Exact up to some thousand, and above as exact as the indexes of the server are without counting."""
+        where = passing(MemoryFilter(namespace))
         if namespace in self._large:
-            estimate = await self._count(namespace, exact=False)
+            estimate = await self._connection.count(where, exact=False)
             if estimate > COUNTED_EXACTLY:
                 return estimate
-        counted = await self._count(namespace, exact=True)
+        counted = await self._connection.count(where)
         (self._large.add if counted > COUNTED_EXACTLY else self._large.discard)(namespace)
         return counted
-
-    async def _count(self, namespace: str, *, exact: bool) -> int:
-        return await count(self._connection, passing(MemoryFilter(namespace)), exact=exact)
-
-
-async def count(connection: QdrantConnection, where: models.Filter, *, exact: bool = True) -> int:
-    found = await connection.call(lambda client: client.count(connection.collection, where, exact=exact))
-    return found.count
-
-
-async def facet(connection: QdrantConnection, field: str, where: models.Filter) -> dict[str | int | bool, int]:
-    """Every value of a field with the number of points that have it."""
-    found = await connection.call(
-        lambda client: client.facet(
-            connection.collection,
-            field,
-            facet_filter=where,
-            limit=MAX_DIFFERENT,
-            exact=True,
-            consistency=connection.read_consistency,
-        )
-    )
-    return {hit.value: hit.count for hit in found.hits}

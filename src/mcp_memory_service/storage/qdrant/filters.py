@@ -16,6 +16,11 @@ def any_of(key: str, values: list[str] | list[int]) -> models.FieldCondition:
     return models.FieldCondition(key=key, match=models.MatchAny(any=values))
 
 
+def point_with(point_id: str, key: str, value: str) -> models.Filter:
+    """A point, as long as it has this value."""
+    return models.Filter(must=[models.HasIdCondition(has_id=[point_id]), equals(key, value)])
+
+
 def has_term(term: str) -> models.FieldCondition:
     return models.FieldCondition(key="terms", match=models.MatchText(text=term))
 

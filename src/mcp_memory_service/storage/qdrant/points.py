@@ -68,9 +68,10 @@ def memory_point(
     attached: Attached,
 ) -> models.PointStruct:
     """`revisions` name this state of the memory and the ones before it, `birth` the write that made it."""
-    terms = text_terms(text)
+    terms = _terms(text)
+    counts = Counter(term for term in terms if term != BOUNDARY)
     tag_keys = [fold_tag(tag) for tag in memory.tags]
-    sparse = {TERMS: _term_vector(terms), TAGS: sparse_vector(dict.fromkeys(tag_keys, 1.0))}
+    sparse = {TERMS: _term_vector(counts), TAGS: sparse_vector(dict.fromkeys(tag_keys, 1.0))}
     optional = {
         "memory_type": memory.memory_type,
         "source": memory.source,
@@ -94,7 +95,7 @@ def memory_point(
         # As text: numbers come back as they went in, and keys of users are never fields of ours.
         "metadata": json.dumps(memory.metadata, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
         "terms": " ".join(terms),
-        "length": length_of(terms),
+        "length": counts.total(),
         "windows": len(vectors),
         **revision_payload(revisions),
         "birth": birth,
@@ -167,19 +168,14 @@ def payload_of(point: models.ScoredPoint | models.Record) -> Payload:
     return point.payload
 
 
-def text_terms(text: IndexedText) -> list[str]:
+def _terms(text: IndexedText) -> list[str]:
     """The words of a memory in order: those of labels, those of the text, and its names, marked."""
     names = (NAME_MARK + name for name in text.names.split())
     return [*text.labels.split(), BOUNDARY, *text.words.split(), BOUNDARY, *names]
 
 
-def length_of(terms: Sequence[str]) -> int:
-    return sum(term != BOUNDARY for term in terms)
-
-
-def _term_vector(terms: Sequence[str]) -> models.SparseVector:
+def _term_vector(counts: Counter[str]) -> models.SparseVector:
     """The server multiplies by the idf of each word, which changes; what is stored here does not."""
-    counts = Counter(term for term in terms if term != BOUNDARY)
     norm = length_norm(counts.total(), REFERENCE_LENGTH)
     return sparse_vector({term: term_weight(count, norm) for term, count in counts.items()})
 

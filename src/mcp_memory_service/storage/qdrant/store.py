@@ -1,9 +1,10 @@
 """`QdrantStorage`: the storage port on one collection."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from ...errors import InvalidVector, StoreRefused
+from ...errors import StoreRefused
 from ...models import (
     Candidate,
     Edge,
@@ -30,7 +31,7 @@ from ...models import (
 from ..merging import source_items
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent
-from ..vectors import checked_vector
+from ..vectors import checked_items, checked_vector
 from .collection import Pinned, open_collection, pinned_embedding
 from .connection import QdrantConnection
 from .corpus_stats import CorpusSizes, TextStatistics
@@ -92,12 +93,9 @@ class QdrantStorage:
         return await cls.open(options, pinned.model_id, pinned.dimension, analyze)
 
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
-        checked = [EmbeddedMemory(item.memory, self._checked(item.vectors)) for item in items]
-        async with self._writes.accepted():
-            try:
-                return await self._writer.store(checked)
-            finally:
-                self._statistics.note_writes(len(items))
+        checked = checked_items(items, self._pinned.dimension)
+        async with self._writing(len(items)):
+            return await self._writer.store(checked)
 
     async def search(self, work: SearchWork[T], *, part_by_part: bool = False) -> T:  # noqa: ARG002 - it always is
         return await Concurrent().run(self, work)
@@ -139,22 +137,16 @@ class QdrantStorage:
     async def update(
         self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, key: IdempotencyKey | None = None
     ) -> Memory | None:
-        async with self._writes.accepted():
-            try:
-                if key is not None:
-                    return await self._keyed_writer.patch(namespace, content_hash, patch, now, key)
-                return await self._writer.patch(namespace, content_hash, patch, now)
-            finally:
-                self._statistics.note_writes(1)
+        async with self._writing(1):
+            if key is not None:
+                return await self._keyed_writer.patch(namespace, content_hash, patch, now, key)
+            return await self._writer.patch(namespace, content_hash, patch, now)
 
     async def delete(self, namespace: str, content_hash: str, key: IdempotencyKey | None = None) -> bool:
-        async with self._writes.accepted():
-            try:
-                if key is not None:
-                    return await self._keyed_writer.delete(namespace, content_hash, key)
-                return await self._writer.delete(namespace, content_hash)
-            finally:
-                self._statistics.note_writes(1)
+        async with self._writing(1):
+            if key is not None:
+                return await self._keyed_writer.delete(namespace, content_hash, key)
+            return await self._writer.delete(namespace, content_hash)
 
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
         """Qdrant erases what is deleted when it tidies its segments up, in its own time and without saying so."""
@@ -167,13 +159,9 @@ class QdrantStorage:
     async def replace_source(
         self, namespace: str, source: str, items: Sequence[EmbeddedMemory], edges: Sequence[Edge]
     ) -> SourceOutcome:
-        checked = [EmbeddedMemory(item.memory, self._checked(item.vectors)) for item in items]
-        by_id = source_items(namespace, source, checked, edges)
-        async with self._writes.accepted():
-            try:
-                return await self._source_writer.replace_source(namespace, source, by_id, edges)
-            finally:
-                self._statistics.note_writes(len(items))
+        by_id = source_items(namespace, source, checked_items(items, self._pinned.dimension), edges)
+        async with self._writing(len(items)):
+            return await self._source_writer.replace_source(namespace, source, by_id, edges)
 
     async def add_edges(self, namespace: str, edges: Sequence[Edge]) -> list[str]:
         async with self._writes.accepted():
@@ -229,13 +217,16 @@ class QdrantStorage:
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        return ()  # a cluster that builds an index answers as fast as it can, and does not say
+        return ()
 
     async def close(self) -> None:
         await self._writes.finish(CLOSING_SECONDS)
         await self._connection.close()
 
-    def _checked(self, vectors: Sequence[Vector]) -> tuple[Vector, ...]:
-        if not vectors:
-            raise InvalidVector("A memory cannot be stored without an embedding.")
-        return tuple(checked_vector(vector, self._pinned.dimension) for vector in vectors)
+    @asynccontextmanager
+    async def _writing(self, memories: int) -> AsyncGenerator[None, None]:
+        async with self._writes.accepted():
+            try:
+                yield
+            finally:
+                self._statistics.note_writes(memories)

@@ -14,7 +14,7 @@ from .collection import SCHEMA_VERSION, Pinned, note_version
 from .connection import QdrantConnection
 from .filters import equals
 from .points import MEMORY, payload_of
-from .queries.reads import PAGE, scroll_page
+from .queries.reads import PAGE
 
 
 async def brought_up_to_date(connection: QdrantConnection, pinned: Pinned) -> Pinned:
@@ -24,7 +24,7 @@ async def brought_up_to_date(connection: QdrantConnection, pinned: Pinned) -> Pi
         must=[equals("kind", MEMORY), models.IsEmptyCondition(is_empty=models.PayloadField(key="memory_kind"))]
     )
     while True:
-        records, _ = await scroll_page(connection, without_kind, ["source"], None, PAGE)
+        records, _ = await connection.scroll(without_kind, ["source"], PAGE)
         if not records:
             return await note_version(connection, pinned)
         operations = _operations(records)

@@ -16,12 +16,10 @@ from ....models import (
     StoreStats,
     TagCount,
     Vector,
-    VectorSample,
     fold_tag,
 )
 from ..collection import Pinned
 from ..connection import QdrantConnection
-from ..corpus_stats import count, facet
 from ..filters import any_of, equals, every_memory, passing
 from ..points import CANDIDATE_FIELDS, DENSE, TAG_LIST, candidate_from, memory_from, memory_id, other_id, payload_of
 
@@ -76,19 +74,6 @@ async def adjacent(
     return sorted(found, key=lambda near: (near.session or "", near.sequence or 0, near.content_hash))[:limit]
 
 
-async def sample_vectors(connection: QdrantConnection, namespace: str, limit: int) -> VectorSample:
-    """The first ones by point id: it is a digest, so its order has nothing to do with what a memory says."""
-    rows: list[Vector] = []
-    memories = 0
-    async for record in scrolled(connection, passing(MemoryFilter(namespace)), [], vectors=True):
-        memories += 1
-        rows += vectors_of(record)
-        if len(rows) >= limit:
-            break
-    vectors = np.array(rows[:limit], dtype=np.float32)
-    return VectorSample(memories=memories, vectors=vectors.reshape(len(vectors), -1 if rows else 0))
-
-
 def vectors_of(record: models.Record) -> tuple[Vector, ...]:
     """The vectors of the chunks of a memory."""
     assert isinstance(record.vector, dict), "vectors of ours have names"
@@ -98,7 +83,7 @@ def vectors_of(record: models.Record) -> tuple[Vector, ...]:
 async def all_tags(connection: QdrantConnection, namespace: str) -> list[TagCount]:
     """Every tag in the spelling that most memories have; of equally many, the one with fewer capitals."""
     spellings: dict[str, list[tuple[int, str]]] = {}
-    for spelling, having in (await facet(connection, "tags", passing(MemoryFilter(namespace)))).items():
+    for spelling, having in (await connection.facet("tags", passing(MemoryFilter(namespace)))).items():
         spellings.setdefault(fold_tag(str(spelling)), []).append((having, str(spelling)))
     counted = {
         folded: TagCount(tag=max(found)[1], memories=sum(having for having, _ in found))
@@ -108,14 +93,7 @@ async def all_tags(connection: QdrantConnection, namespace: str) -> list[TagCoun
 
 
 async def tags_version(connection: QdrantConnection, namespace: str) -> int:
-    records = await connection.call(
-        lambda client: client.retrieve(
-            connection.collection,
-            [other_id(TAG_LIST, namespace)],
-            with_payload=["version"],
-            consistency=connection.read_consistency,
-        )
-    )
+    records = await connection.points([other_id(TAG_LIST, namespace)], ["version"])
     return int(payload_of(records[0])["version"]) if records else 0
 
 
@@ -128,12 +106,13 @@ async def get_many(connection: QdrantConnection, namespace: str, content_hashes:
 async def page_of_memories(connection: QdrantConnection, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
     """Qdrant orders by time alone: where a page begins or ends among memories of one moment, all of these are read and
     put in the order of their ids."""
-    total, moments = await asyncio.gather(count(connection, passing(where)), _moments(connection, where, offset, limit))
+    total, moments = await asyncio.gather(connection.count(passing(where)), _moments(connection, where, offset, limit))
     if not moments:
         return MemoryPage(memories=(), total=total)
     newest, oldest = moments[0], moments[-1]
+    after_page = models.FieldCondition(key="created_at", range=models.Range(gt=newest))
     later, shown = await asyncio.gather(
-        _count_later(connection, where, newest), _between(connection, where, oldest, newest)
+        connection.count(passing(where, after_page)), _between(connection, where, oldest, newest)
     )
     shown.sort(key=lambda candidate: (-candidate.created_at, candidate.content_hash))
     start = max(0, offset - later)  # below 0 if something newer was stored meanwhile
@@ -157,11 +136,6 @@ async def _moments(connection: QdrantConnection, where: MemoryFilter, offset: in
     return [payload_of(point)["created_at"] for point in answer.points]
 
 
-async def _count_later(connection: QdrantConnection, where: MemoryFilter, moment: int) -> int:
-    later = models.FieldCondition(key="created_at", range=models.Range(gt=moment))
-    return await count(connection, passing(where, later))
-
-
 async def _between(connection: QdrantConnection, where: MemoryFilter, oldest: int, newest: int) -> list[Candidate]:
     moments = models.FieldCondition(key="created_at", range=models.Range(gte=oldest, lte=newest))
     return [
@@ -171,13 +145,13 @@ async def _between(connection: QdrantConnection, where: MemoryFilter, oldest: in
 
 
 async def namespaces(connection: QdrantConnection) -> list[str]:
-    return sorted(str(name) for name in await facet(connection, "namespace", every_memory()))
+    return sorted(str(name) for name in await connection.facet("namespace", every_memory()))
 
 
 async def scan(connection: QdrantConnection, cursor: str | None, limit: int) -> MemoryScan:
     """In the order of their ids."""
     page = min(limit, VECTOR_PAGE)
-    records, following = await scroll_page(connection, every_memory(), True, cursor, page, vectors=True)
+    records, following = await connection.scroll(every_memory(), True, page, offset=cursor, vectors=True)
     return MemoryScan(tuple(map(_embedded, records)), following)
 
 
@@ -199,10 +173,10 @@ def _embedded(record: models.Record) -> EmbeddedMemory:
 async def store_stats(connection: QdrantConnection, namespace: str, pinned: Pinned) -> StoreStats:
     where = passing(MemoryFilter(namespace))
     memories, tags, types, chunks, oldest, newest = await asyncio.gather(
-        count(connection, where),
+        connection.count(where),
         all_tags(connection, namespace),
-        facet(connection, "memory_type", where),
-        facet(connection, "windows", where),
+        connection.facet("memory_type", where),
+        connection.facet("windows", where),
         _extreme_moment(connection, where, models.Direction.ASC),
         _extreme_moment(connection, where, models.Direction.DESC),
     )
@@ -240,16 +214,8 @@ async def by_time(
     direction: models.Direction = models.Direction.DESC,
 ) -> list[models.Record]:
     """The first points that pass a filter, newest first unless told otherwise."""
-    records, _ = await connection.call(
-        lambda client: client.scroll(
-            connection.collection,
-            scroll_filter=where,
-            limit=limit,
-            order_by=models.OrderBy(key="created_at", direction=direction),
-            with_payload=fields,
-            consistency=connection.read_consistency,
-        )
-    )
+    order_by = models.OrderBy(key="created_at", direction=direction)
+    records, _ = await connection.scroll(where, fields, limit, order_by=order_by)
     return records
 
 
@@ -263,17 +229,7 @@ async def retrieved(
 ) -> list[models.Record]:
     """The points of these memories, as far as they exist, in any order."""
     ids = [memory_id(namespace, content_hash) for content_hash in dict.fromkeys(content_hashes)]
-    if not ids:
-        return []
-    return await connection.call(
-        lambda client: client.retrieve(
-            connection.collection,
-            ids,
-            with_payload=fields,
-            with_vectors=[DENSE] if vectors else False,
-            consistency=connection.read_consistency,
-        )
-    )
+    return await connection.points(ids, fields, vectors=vectors)
 
 
 async def scrolled(
@@ -281,34 +237,10 @@ async def scrolled(
 ) -> AsyncGenerator[models.Record, None]:
     """All points that pass a filter, page by page, in the order of their ids."""
     offset: str | None = None
+    page = VECTOR_PAGE if vectors else PAGE
     while True:
-        page = VECTOR_PAGE if vectors else PAGE
-        records, offset = await scroll_page(connection, where, fields, offset, page, vectors=vectors)
+        records, offset = await connection.scroll(where, fields, page, offset=offset, vectors=vectors)
         for record in records:
             yield record
         if offset is None:
             return
-
-
-async def scroll_page(
-    connection: QdrantConnection,
-    where: models.Filter,
-    fields: bool | list[str],
-    offset: str | None,
-    limit: int,
-    *,
-    vectors: bool = False,
-) -> tuple[list[models.Record], str | None]:
-    """One page and where the next one begins; None after the last."""
-    records, following = await connection.call(
-        lambda client: client.scroll(
-            connection.collection,
-            scroll_filter=where,
-            limit=limit,
-            offset=offset,
-            with_payload=fields,
-            with_vectors=[DENSE] if vectors else False,
-            consistency=connection.read_consistency,
-        )
-    )
-    return records, None if following is None else str(following)

@@ -31,7 +31,7 @@ async def search_by_tag(
 
     if not weights:
         return []
-    search = SparseSearch(sparse_vector(weights), TAGS, passing(where), ("tag_keys",), score, alike, BREADTH)
+    search = SparseSearch(sparse_vector(weights), TAGS, passing(where), ("tag_keys",), score, BREADTH, alike)
     return [scored.candidate for scored in await leading(connection, search, limit)]
 
 

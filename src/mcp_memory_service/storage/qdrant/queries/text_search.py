@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -95,25 +95,16 @@ class WordRanking:
 
     def searches(self) -> list[SparseSearch]:
         """One for all single words and names, and one for each phrase."""
-        found = [self._with_phrase(phrase) for phrase in self.sought.phrases]
-        if self.query_weights:
-            found.append(self._search(self.query_weights, passing(self.where), self._alike))
-        return found
-
-    def _with_phrase(self, phrase: tuple[str, ...]) -> SparseSearch:
-        where = passing(self.where, has_phrase(phrase))
-
-        def alike(_found: Sequence[Scored]) -> models.Filter:
-            return where
-
-        return self._search(dict.fromkeys(phrase, 1.0), where, alike)
-
-    def _search(
-        self, weights: Mapping[str, float], where: models.Filter, alike: Callable[[Sequence[Scored]], models.Filter]
-    ) -> SparseSearch:
         ratio = self.mean_length / REFERENCE_LENGTH
         breadth = min(MAX_BREADTH, 1.0 + BREADTH_PER_RATIO * max(ratio, 1.0 / ratio))
-        return SparseSearch(sparse_vector(weights), TERMS, where, FIELDS, self.score, alike, breadth)
+        found: list[SparseSearch] = []
+        for phrase in self.sought.phrases:
+            vector, where = sparse_vector(dict.fromkeys(phrase, 1.0)), passing(self.where, has_phrase(phrase))
+            found.append(SparseSearch(vector, TERMS, where, FIELDS, self.score, breadth))
+        if self.query_weights:
+            vector, where = sparse_vector(self.query_weights), passing(self.where)
+            found.append(SparseSearch(vector, TERMS, where, FIELDS, self.score, breadth, self._alike))
+        return found
 
     def _alike(self, found: Sequence[Scored]) -> models.Filter:
         """Texts of the same length with the same words of the query; almost always they score alike."""

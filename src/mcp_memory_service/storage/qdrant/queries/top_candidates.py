@@ -41,10 +41,10 @@ class SparseSearch(NamedTuple):
     where: models.Filter
     fields: Sequence[str]
     score: Score
-    alike: Callable[[Sequence[Scored]], models.Filter]
-    """All memories that score like these, which score alike, as a filter."""
     breadth: float
     """How many times as many as wanted are fetched, for the server's order is not quite ours."""
+    alike: Callable[[Sequence[Scored]], models.Filter] | None = None
+    """All memories that score like these, which score alike, as a filter; without it, all that the search may find."""
 
 
 async def leading(connection: QdrantConnection, search: SparseSearch, limit: int) -> list[Scored]:
@@ -71,7 +71,8 @@ async def leading(connection: QdrantConnection, search: SparseSearch, limit: int
     if len(answer.points) == fetched:
         cut = _cut_equals(best, limit, lowest=answer.points[-1].score)
         if cut:
-            best = ranked([*best, *await _newest(connection, search, search.alike(cut), limit)])
+            alike = search.alike(cut) if search.alike else search.where
+            best = ranked([*best, *await _newest(connection, search, alike, limit)])
     return best[:limit]
 
 

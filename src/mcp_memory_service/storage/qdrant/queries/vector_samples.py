@@ -2,10 +2,13 @@
 
 import time
 
-from ....models import VectorSample
+import numpy as np
+
+from ....models import MemoryFilter, Vector, VectorSample
 from ..connection import QdrantConnection
 from ..corpus_stats import CorpusSizes
-from .reads import sample_vectors
+from ..filters import passing
+from .reads import scrolled, vectors_of
 
 KEPT_SECONDS = 600.0
 # A sample tells the mean and the deviation of similarities, which so small a change of the corpus hardly moves.
@@ -26,6 +29,18 @@ class VectorSamples:
             sample, drawn_from, expires = kept
             if abs(memories - drawn_from) <= drawn_from * NOTICEABLE_CHANGE and time.monotonic() < expires:
                 return sample
-        sample = await sample_vectors(self._connection, namespace, limit)
+        sample = await self._draw(namespace, limit)
         self._kept[namespace, limit] = sample, memories, time.monotonic() + KEPT_SECONDS
         return sample
+
+    async def _draw(self, namespace: str, limit: int) -> VectorSample:
+        """The first ones by point id: it is a digest, so its order has nothing to do with what a memory says."""
+        rows: list[Vector] = []
+        memories = 0
+        async for record in scrolled(self._connection, passing(MemoryFilter(namespace)), [], vectors=True):
+            memories += 1
+            rows += vectors_of(record)
+            if len(rows) >= limit:
+                break
+        vectors = np.array(rows[:limit], dtype=np.float32)
+        return VectorSample(memories, vectors.reshape(len(vectors), -1 if rows else 0))

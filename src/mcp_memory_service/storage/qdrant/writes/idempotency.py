@@ -22,7 +22,7 @@ from ..connection import QdrantConnection
 from ..filters import any_of, equals
 from ..points import REQUEST, other_id, payload_of
 from ..queries.reads import retrieved
-from .writer import Change, Stored, Writer, deletion, rounds
+from .writer import Change, Stored, Writer, deletion, payload_upsert, rounds
 
 # So many tokens a memory carries at most. Those of the older half are then noted in their claims, all at once.
 MAX_TOKENS = 100
@@ -97,27 +97,15 @@ class KeyedWriter:
             "birth": birth,
             "applied": False,
         }
-        point = models.PointStruct(id=_claim_id(namespace, key), vector={}, payload=payload)
-        only_new = models.PointsList(points=[point], update_mode=models.UpdateMode.INSERT_ONLY)
-        await self._writer.send(
-            [
-                deletion(forgotten),
-                models.UpsertOperation(upsert=only_new),
-            ]
-        )
+        claimed = payload_upsert(_claim_id(namespace, key), payload, models.UpdateMode.INSERT_ONLY)
+        await self._writer.send([deletion(forgotten), claimed])
         claim = await self._known_claim(namespace, key)
         if claim is None:
             raise StorageUnavailable("The idempotency key cannot be read back; try again.")
         return claim
 
     async def _known_claim(self, namespace: str, key: IdempotencyKey) -> Claim | None:
-        records = await self._connection.call(
-            lambda client: client.retrieve(
-                self._connection.collection,
-                [_claim_id(namespace, key)],
-                consistency=self._connection.read_consistency,
-            )
-        )
+        records = await self._connection.points([_claim_id(namespace, key)], True)
         if not records:
             return None
         payload = payload_of(records[0])

@@ -8,7 +8,6 @@ interrupted leaves nothing that the next one does not clear away.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 from uuid import uuid4
 
 from qdrant_client import models
@@ -16,16 +15,11 @@ from qdrant_client import models
 from ....models import Edge, EmbeddedMemory, MemoryFilter, SourceOutcome
 from ...merging import edges_by_origin, first_form, replaced
 from ..connection import QdrantConnection
-from ..filters import any_of, equals, passing
-from ..points import FEEDBACK, SOURCE, Attached, memory_id, other_id, payload_of
+from ..filters import equals, passing, point_with
+from ..points import SOURCE, Attached, memory_id, other_id, payload_of
 from ..queries.graph import parts_of
 from ..queries.reads import retrieved, scrolled
-from .writer import CHUNK_MEMORIES, Change, Stored, Writer, chunks, deletion, new_tag_list, rounds
-
-
-class _Begun(NamedTuple):
-    generation: int
-    token: str
+from .writer import CHUNK_MEMORIES, Change, Stored, Writer, chunks, payload_upsert, rounds
 
 
 class SourceWriter:
@@ -57,7 +51,7 @@ class SourceWriter:
             for chunk in chunks(changes):
                 not_taken |= await self._writer.write(chunk, birth)
             open_items = {point_id: open_items[point_id] for point_id in not_taken}
-            if not open_items or await self._newest(namespace, source) > generation:
+            if not open_items or (await self._last_begun(namespace, source))[0] > generation:
                 break
         deleted = await self._delete_older(namespace, source)
         updated -= created
@@ -97,54 +91,40 @@ class SourceWriter:
         point_id = other_id(SOURCE, namespace, source)
         token = uuid4().hex
         async for _ in rounds():
-            last = await self._last_begun(point_id)
-            payload = {"kind": SOURCE, "scope": namespace, "generation": last.generation + 1, "token": token}
-            point = models.PointStruct(id=point_id, vector={}, payload=payload)
-            as_seen: list[models.Condition] = [
-                models.HasIdCondition(has_id=[point_id]),
-                equals("token", last.token),
-            ]
-            only_next = models.PointsList(
-                points=[point],
-                update_mode=models.UpdateMode.UPDATE_ONLY if last.generation else models.UpdateMode.INSERT_ONLY,
-                update_filter=models.Filter(must=as_seen) if last.generation else None,
-            )
-            await self._writer.send([models.UpsertOperation(upsert=only_next)])
-            begun = await self._last_begun(point_id)
-            if begun.token == token:
-                return begun.generation
+            last, its_token = await self._last_begun(namespace, source)
+            payload = {"kind": SOURCE, "scope": namespace, "generation": last + 1, "token": token}
+            if last:
+                as_seen = point_with(point_id, "token", its_token)
+                only_next = payload_upsert(point_id, payload, models.UpdateMode.UPDATE_ONLY, as_seen)
+            else:
+                only_next = payload_upsert(point_id, payload, models.UpdateMode.INSERT_ONLY)
+            await self._writer.send([only_next])
+            begun, its_token = await self._last_begun(namespace, source)
+            if its_token == token:
+                return begun
         raise AssertionError("the rounds end with an error")
 
-    async def _newest(self, namespace: str, source: str) -> int:
-        return (await self._last_begun(other_id(SOURCE, namespace, source))).generation
-
-    async def _last_begun(self, point_id: str) -> _Begun:
-        records = await self._connection.call(
-            lambda client: client.retrieve(
-                self._connection.collection,
-                [point_id],
-                with_payload=["generation", "token"],
-                consistency=self._connection.read_consistency,
-            )
-        )
-        return _Begun(**payload_of(records[0])) if records else _Begun(0, "")
+    async def _last_begun(self, namespace: str, source: str) -> tuple[int, str]:
+        """The number of the newest replacement and its token."""
+        records = await self._connection.points([other_id(SOURCE, namespace, source)], ["generation", "token"])
+        if not records:
+            return 0, ""
+        payload = payload_of(records[0])
+        return payload["generation"], payload["token"]
 
     async def _delete_older(self, namespace: str, source: str) -> int:
-        newer = models.FieldCondition(key="generation", range=models.Range(gte=await self._newest(namespace, source)))
+        newest, _ = await self._last_begun(namespace, source)
+        newer = models.FieldCondition(key="generation", range=models.Range(gte=newest))
         of_source = passing(MemoryFilter(namespace), equals("source", source))
         older = models.Filter(must=of_source.must, must_not=[newer, equals("memory_kind", "memory")])
         gone = [(record.id, payload_of(record)) async for record in scrolled(self._connection, older, ["tags"])]
         for start in range(0, len(gone), CHUNK_MEMORIES):
             part = gone[start : start + CHUNK_MEMORIES]
-            ids = [point_id for point_id, _ in part]
+            ids = [str(point_id) for point_id, _ in part]
             # Asked again for each: another replacement may have taken it over meanwhile.
-            still_older = models.Filter(must=[models.HasIdCondition(has_id=ids)], must_not=[newer])
-            about_them = models.Filter(
-                must=[equals("kind", FEEDBACK), any_of("memory_id", [str(each) for each in ids])]
-            )
-            operations = [deletion(still_older), deletion(about_them)]
+            still_older = models.Filter(must=[models.HasIdCondition(has_id=list(ids))], must_not=[newer])
             tagged = any(payload["tags"] for _, payload in part)
-            await self._writer.send([*operations, *([new_tag_list(namespace)] if tagged else [])])
+            await self._writer.delete_points(namespace, ids, still_older, tagged=tagged)
         return len(gone)
 
 

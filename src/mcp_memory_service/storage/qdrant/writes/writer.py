@@ -20,12 +20,13 @@ from ....models import EmbeddedMemory, Memory, MemoryPatch, StoreOutcome, Vector
 from ...merging import apply_patch, first_form, unite
 from ...ports import TextAnalyzer
 from ..connection import QdrantConnection
-from ..filters import equals
+from ..filters import any_of, equals, point_with
 from ..points import (
     FEEDBACK,
     PROBE,
     TAG_LIST,
     Attached,
+    Payload,
     attached_from,
     attached_payload,
     memory_from,
@@ -61,7 +62,7 @@ class Stored:
 
     memory: Memory
     vectors: tuple[Vector, ...]
-    """None if they were not asked for: then the memory itself cannot be changed."""
+    """Empty if they were not asked for: then the memory itself cannot be changed."""
     revisions: tuple[str, ...]
     birth: str
     attached: Attached
@@ -149,9 +150,12 @@ class Writer:
     async def delete_born(self, namespace: str, content_hash: str, birth: str, *, tagged: bool) -> None:
         """Names the birth of what it deletes: sent again, it leaves a memory alone that was stored anew meanwhile."""
         point_id = memory_id(namespace, content_hash)
-        this_one: list[models.Condition] = [models.HasIdCondition(has_id=[point_id]), equals("birth", birth)]
-        about_it: list[models.Condition] = [equals("kind", FEEDBACK), equals("memory_id", point_id)]
-        operations = [deletion(models.Filter(must=this_one)), deletion(models.Filter(must=about_it))]
+        await self.delete_points(namespace, [point_id], point_with(point_id, "birth", birth), tagged=tagged)
+
+    async def delete_points(self, namespace: str, ids: list[str], where: models.Filter, *, tagged: bool) -> None:
+        """Delete the memories among these that pass the filter, and the feedback about all of them."""
+        about_them = models.Filter(must=[equals("kind", FEEDBACK), any_of("memory_id", ids)])
+        operations = [deletion(where), deletion(about_them)]
         await self.send([*operations, *([new_tag_list(namespace)] if tagged else [])])
 
     async def look_at(self, namespace: str, content_hash: str) -> Stored | None:
@@ -161,57 +165,41 @@ class Writer:
 
     async def touch(self) -> None:
         """A true write, of a point that stands for nothing."""
-        point = models.PointStruct(id=other_id(PROBE), vector={}, payload={"kind": PROBE, "scope": ""})
-        await self.send([models.UpsertOperation(upsert=models.PointsList(points=[point]))])
+        await self.send([payload_upsert(other_id(PROBE), {"kind": PROBE, "scope": ""})])
 
     async def existing(self, items: Sequence[EmbeddedMemory]) -> dict[str, Stored]:
         """Those of these memories that are there, by point."""
-        by_namespace: dict[str, list[str]] = {}
-        for item in items:
-            by_namespace.setdefault(item.memory.namespace, []).append(item.memory.content_hash)
-        found = await asyncio.gather(
-            *(
-                retrieved(self._connection, namespace, hashes, True, vectors=True)
-                for namespace, hashes in by_namespace.items()
-            )
-        )
-        return {str(record.id): Stored.of(record) for records in found for record in records}
+        ids = dict.fromkeys(memory_id(item.memory.namespace, item.memory.content_hash) for item in items)
+        records = await self._connection.points(list(ids), True, vectors=True)
+        return {str(record.id): Stored.of(record) for record in records}
 
     async def write(self, changes: Sequence[Change], birth: str) -> set[str]:
         """Write what still is as it was seen; returns the ids of those that were not."""
         revision = uuid4().hex
-        new = [change for change in changes if change.seen is None]
+        # Beside the event loop: a long text takes a tenth of a second to be cut into words.
+        await self.send(await asyncio.to_thread(self._operations, changes, revision, birth))
+        return await self.not_taken(changes, revision)
+
+    def _operations(self, changes: Sequence[Change], revision: str, birth: str) -> list[models.UpdateOperation]:
+        new = [self._point(change, revision, birth) for change in changes if change.seen is None]
         known = [change for change in changes if change.seen is not None and not change.keeps_memory]
         operations: list[models.UpdateOperation] = []
         if new:
-            operations.append(_upsert(await self._points(new, revision, birth), models.UpdateMode.INSERT_ONLY))
+            operations.append(_upsert(new, models.UpdateMode.INSERT_ONLY))
         if known:
-            points = await self._points(known, revision, birth)
+            points = [self._point(change, revision, birth) for change in known]
             operations.append(_upsert(points, models.UpdateMode.UPDATE_ONLY, _as_seen(known)))
         # Without its vectors: the server need not put it into its indexes again.
         operations += [_attachment(change, revision) for change in changes if change.keeps_memory]
         # After the memories, so that who sees the new version sees the new tags.
         namespaces = {change.memory.namespace for change in changes if change.changes_tags}
-        operations += [new_tag_list(namespace) for namespace in sorted(namespaces)]
-        await self.send(operations)
-        return await self.not_taken(changes, revision)
+        return [*operations, *(new_tag_list(namespace) for namespace in sorted(namespaces))]
 
     async def not_taken(self, changes: Sequence[Change], revision: str) -> set[str]:
         ids = [change.point_id for change in changes]
-        records = await self._connection.call(
-            lambda client: client.retrieve(
-                self._connection.collection,
-                ids,
-                with_payload=["revisions"],
-                consistency=self._connection.read_consistency,
-            )
-        )
+        records = await self._connection.points(ids, ["revisions"])
         taken = {str(record.id) for record in records if revision in payload_of(record)["revisions"]}
         return set(ids) - taken
-
-    async def _points(self, changes: Sequence[Change], revision: str, birth: str) -> list[models.PointStruct]:
-        """Made beside the event loop: a long text takes a tenth of a second to be cut into words."""
-        return await asyncio.to_thread(lambda: [self._point(change, revision, birth) for change in changes])
 
     def _point(self, change: Change, revision: str, birth: str) -> models.PointStruct:
         memory, seen = change.memory, change.seen
@@ -261,9 +249,7 @@ def _plan(
     return planned, list(changes.values())
 
 
-def _settle(
-    outcomes: dict[int, StoreOutcome], planned: Mapping[str, Mapping[int, StoreOutcome]], ids: set[str]
-) -> None:
+def _settle(outcomes: dict[int, StoreOutcome], planned: Planned, ids: set[str]) -> None:
     for point_id in ids:
         outcomes.update(planned[point_id])
 
@@ -296,19 +282,19 @@ def deletion(where: models.Filter) -> models.UpdateOperation:
 
 def _as_seen(changes: Sequence[Change]) -> models.Filter:
     """Matches each point only in the revision that was read, which no later one has as its newest."""
-    return models.Filter(
-        should=[
-            models.Filter(
-                must=[models.HasIdCondition(has_id=[change.point_id]), equals("revision", change.seen.revisions[0])]
-            )
-            for change in changes
-            if change.seen is not None
-        ]
-    )
+    seen = [(change.point_id, change.seen) for change in changes if change.seen]
+    return models.Filter(should=[point_with(point_id, "revision", each.revisions[0]) for point_id, each in seen])
+
+
+def payload_upsert(
+    point_id: str, payload: Payload, mode: models.UpdateMode | None = None, condition: models.Filter | None = None
+) -> models.UpsertOperation:
+    """Of a point that has no vectors."""
+    return _upsert([models.PointStruct(id=point_id, vector={}, payload=dict(payload))], mode, condition)
 
 
 def _upsert(
-    points: list[models.PointStruct], mode: models.UpdateMode, condition: models.Filter | None = None
+    points: list[models.PointStruct], mode: models.UpdateMode | None, condition: models.Filter | None = None
 ) -> models.UpsertOperation:
     return models.UpsertOperation(upsert=models.PointsList(points=points, update_mode=mode, update_filter=condition))
 
@@ -316,5 +302,4 @@ def _upsert(
 def new_tag_list(namespace: str) -> models.UpsertOperation:
     """Tells every process that the tags of a namespace may have changed: a number that is never used twice."""
     payload = {"kind": TAG_LIST, "scope": namespace, "version": secrets.randbits(53)}
-    point = models.PointStruct(id=other_id(TAG_LIST, namespace), vector={}, payload=payload)
-    return models.UpsertOperation(upsert=models.PointsList(points=[point]))
+    return payload_upsert(other_id(TAG_LIST, namespace), payload)
