@@ -17,7 +17,7 @@ class Concurrent:
 
     async def run(self, reads: SearchReads, work: SearchWork[T]) -> T:
         try:
-            return await work(Snapshot(reads, self))
+            return await work(Snapshot(reads, self.start))
         finally:
             for task in self._started:
                 task.cancel()
@@ -36,7 +36,7 @@ class Inline:
 
     def run(self, reads: SearchReads, work: SearchWork[T]) -> T:
         try:
-            return run_without_loop(work(Snapshot(reads, self)))
+            return run_without_loop(work(Snapshot(reads, self.start)))
         finally:
             for read in self._started:
                 read.close()

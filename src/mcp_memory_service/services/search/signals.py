@@ -26,7 +26,7 @@ from ...hybrid_search import (
 )
 from ...hybrid_search.columns.candidates import Candidates
 from ...models import Candidate, MemoryFilter
-from ...storage.ports import SearchReads, Snapshot
+from ...storage.ports import SearchReads, Snapshot, Start
 from .cached_inputs import Inputs, KnownTags, SimilarityBaseline
 from .query import Missing, SignalQuery, note
 
@@ -103,19 +103,16 @@ class Asking:
 
     query: SignalQuery
     inputs: Inputs
-    snapshot: Snapshot
+    reads: SearchReads
+    start: Start
     counting: Awaitable[int | None]
-
-    @property
-    def reads(self) -> SearchReads:
-        return self.snapshot.reads
 
 
 async def ask(query: SignalQuery, inputs: Inputs, snapshot: Snapshot) -> SignalResults:
     """What every signal of the query says; Outdated if the inputs do not hold for this snapshot."""
     counting = snapshot.start(_counted(query, snapshot.reads))  # once, for whoever needs it
     checking = snapshot.start(_tags_hold(query, inputs, snapshot.reads))
-    asking = Asking(query, inputs, snapshot, counting)
+    asking = Asking(query, inputs, snapshot.reads, snapshot.start, counting)
     asked = {name: snapshot.start(ASKED[name](asking)) for name in SIGNALS if name in query.signals}
     memories, baseline = await counting, inputs.baseline
     outgrown = isinstance(baseline, SimilarityBaseline) and memories is not None and not baseline.holds_for(memories)
@@ -157,7 +154,7 @@ async def _ask_vectors(asking: Asking) -> SignalResult:
 
 async def _ask_words(asking: Asking) -> SignalResult:
     query, terms = asking.query, query_terms(asking.query.text)
-    idf = asking.snapshot.start(_idf(query, terms.all_words, asking.reads))
+    idf = asking.start(_idf(query, terms.all_words, asking.reads))
     search = asking.reads.search_by_text(terms, query.lexical_limit, query.where)
     matches = await _answered(search, "keyword_search_unavailable")
     if isinstance(matches, Missing):

@@ -12,7 +12,7 @@ from .graph import GraphStore
 from .health import StoreHealth
 from .learning import LearningStore
 from .reads import MemoryReads
-from .search import Scheduler, SearchReads, SearchStore, SearchWork, Snapshot
+from .search import SearchReads, SearchStore, SearchWork, Snapshot, Start
 from .writes import KEYS_KEPT_MICROSECONDS, MemoryWrites
 
 TextAnalyzer: TypeAlias = Callable[[str, Sequence[str]], IndexedText]
@@ -29,11 +29,11 @@ __all__ = [
     "LearningStore",
     "MemoryReads",
     "MemoryWrites",
-    "Scheduler",
     "SearchReads",
     "SearchStore",
     "SearchWork",
     "Snapshot",
+    "Start",
     "Store",
     "StoreHealth",
     "TextAnalyzer",

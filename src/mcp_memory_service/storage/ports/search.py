@@ -50,8 +50,8 @@ class SearchReads(Protocol):
         ...
 
 
-class Scheduler(Protocol):
-    def start(self, read: Coroutine[Any, Any, T]) -> Awaitable[T]:
+class Start(Protocol):
+    def __call__(self, read: Coroutine[Any, Any, T]) -> Awaitable[T]:
         """Have something read by the time it is awaited; at the same time as others where that saves time. It may be
         awaited several times. What is never awaited is given up."""
         ...
@@ -63,10 +63,7 @@ class Snapshot:
     no event loop."""
 
     reads: SearchReads
-    scheduler: Scheduler
-
-    def start(self, read: Coroutine[Any, Any, T]) -> Awaitable[T]:
-        return self.scheduler.start(read)
+    start: Start
 
 
 SearchWork: TypeAlias = Callable[[Snapshot], Coroutine[Any, Any, T]]
