@@ -6,7 +6,6 @@ import io
 import json
 import re
 import sys
-import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,7 +19,7 @@ from starlette.testclient import TestClient
 from tests.recorded import requests
 from tests.recorded.corpus import memories
 from tests.support.fakes import WordEmbedder
-from tests.support.patience import HANG_SECONDS
+from tests.support.index_ready import wait_for_index
 
 from mcp_memory_service.api import create_app
 from mcp_memory_service.bootstrap import open_service
@@ -79,21 +78,11 @@ def _by_rest(settings: Settings) -> Iterator[tuple[str, Any]]:
 def _by_rest_with_index(settings: Settings) -> dict[str, Any]:
     indexed = settings.model_copy(update={"search_index": True, "search_index_min_memories": 1})
     with TestClient(create_app(indexed), base_url="http://127.0.0.1:8000", raise_server_exceptions=False) as client:
-        _wait_for_index(client, settings.sqlite_path)
+        wait_for_index(client, settings.sqlite_path)
         return {
             f"index {number:03} {_title(call)}": _answer(client, call)
             for number, call in enumerate(requests.searches())
         }
-
-
-def _wait_for_index(client: TestClient, store: Path) -> None:
-    deadline = time.monotonic() + HANG_SECONDS
-    while time.monotonic() < deadline:
-        found = client.post("/memories/retrieve", json={"query": "x"}).json()
-        if store.with_name(f"{store.name}-index").exists() and not found["degraded"]:
-            return
-        time.sleep(0.05)
-    raise AssertionError("the index was not ready in time")
 
 
 async def _by_mcp(settings: Settings) -> dict[str, Any]:

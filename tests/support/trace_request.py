@@ -12,7 +12,6 @@ import logging
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,11 +22,11 @@ from typing import Any
 
 from starlette.testclient import TestClient
 from tests.recorded.corpus import memories
+from tests.support.index_ready import wait_for_index
 
 import mcp_memory_service
 
 PACKAGE = str(Path(mcp_memory_service.__file__).parent)
-READY_SECONDS = 120
 QUERY = {"query": "which port does the rathole tunnel use", "page_size": 10}
 
 
@@ -91,7 +90,7 @@ def trace_store_and_search(folder: Path) -> tuple[Trace, Trace]:
     try:
         with _client(folder) as client:
             _post(client, "/memories/batch", {"memories": memories()[:100]})
-            _wait_for_index(client, folder / "traced.db")
+            wait_for_index(client, folder / "traced.db")
             _post(client, "/memories/retrieve", QUERY)
             with traced(storing):
                 _post(client, "/memories", {"content": "Rathole listens on port 2333", "tags": ["rathole", "port"]})
@@ -115,16 +114,6 @@ def _post(client: TestClient, path: str, body: dict[str, Any]) -> dict[str, Any]
     response = client.post(path, json=body)
     response.raise_for_status()
     return response.json()
-
-
-def _wait_for_index(client: TestClient, store: Path) -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline:
-        found = _post(client, "/memories/retrieve", QUERY)
-        if store.with_name(f"{store.name}-index").exists() and not found["degraded"]:
-            return
-        time.sleep(0.05)
-    raise AssertionError("the index was not ready in time")
 
 
 def main() -> None:

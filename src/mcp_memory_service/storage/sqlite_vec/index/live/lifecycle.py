@@ -11,6 +11,7 @@ from typing import Protocol, TypeAlias
 
 import apsw
 
+from .....backoff import backoff
 from .....errors import MemoryServiceError, StorageUnavailable
 from .....malloc import keep_memory_of_arrays, return_unused_memory
 from ...file.connections import ConnectionPool
@@ -93,7 +94,7 @@ class LiveIndex:
         self._last_position: Position | None = None
         self._unchanged_since = 0.0
         self._no_renewal_before = 0.0
-        self._renewal_pause = FIRST_PAUSE_SECONDS
+        self._renewal_pauses = backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
         self.degraded: tuple[str, ...] = ()
         keep_memory_of_arrays()
         self._task = asyncio.create_task(self._keep_ready())
@@ -140,7 +141,7 @@ class LiveIndex:
             self._loop.call_soon_threadsafe(self._due.set)
 
     async def _keep_ready(self) -> None:
-        pause = FIRST_PAUSE_SECONDS
+        pauses = backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
         while True:
             with suppress(TimeoutError):  # others may have made a small store a large one
                 await asyncio.wait_for(self._due.wait(), CHECKED_EVERY_SECONDS)
@@ -148,14 +149,13 @@ class LiveIndex:
             await asyncio.to_thread(return_unused_memory)
             try:
                 await self._make_ready()
-                pause = FIRST_PAUSE_SECONDS
+                pauses = backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
                 if not self._due.is_set():  # else more has become due meanwhile
                     self._ready.set()
             except Exception as error:  # whatever it is, searches go on without it, and say so
                 logger.warning("The search index is not ready: %s", error, exc_info=not _is_expected(error))
                 self.degraded = () if self.is_in_use else (UNAVAILABLE,)
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, MAX_PAUSE_SECONDS)
+                await asyncio.sleep(next(pauses))
                 self._due.set()
 
     async def _make_ready(self) -> None:
@@ -195,10 +195,9 @@ class LiveIndex:
         except Exception as error:  # whatever it is, this index is still right
             logger.warning("The search index is not built anew: %s", error, exc_info=not _is_expected(error))
             self._must_build |= must_build
-            self._no_renewal_before = self._loop.time() + self._renewal_pause
-            self._renewal_pause = min(2 * self._renewal_pause, MAX_PAUSE_SECONDS)
+            self._no_renewal_before = self._loop.time() + next(self._renewal_pauses)
         else:
-            self._renewal_pause = FIRST_PAUSE_SECONDS
+            self._renewal_pauses = backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
 
     async def _catch_up(self, segments: Segments) -> None:
         while await self._threads.read(lambda connection: self._current.apply_some(connection, segments)):
