@@ -65,11 +65,7 @@ for _name, _target, _summary in (
     ("mcp", "serve.mcp", "Serve MCP over standard input and output, for one client."),
     ("store", "store.store", "Remember CONTENT; - reads it from standard input."),
     ("delete", "store.delete", "Forget the memory with CONTENT_HASH for good."),
-    (
-        "purge",
-        "store.purge",
-        "Delete memories so that their bytes are gone from the store's files, log included.",
-    ),
+    ("purge", "store.purge", "Delete memories so that their bytes are gone from the store's files, log included."),
     (
         "feedback",
         "store.feedback",
@@ -87,16 +83,8 @@ for _name, _target, _summary in (
     ("restore", "upkeep.restore", "Put what BACKUP holds in the place of what the SQLite store holds."),
     ("migrate", "migrate.migrate", "Copy all memories from one store to another, and check the copy."),
     ("import", "transfer.import_memories", "Store every line of FILE (JSON Lines; - is standard input)."),
-    (
-        "export",
-        "transfer.export",
-        "Write all memories as JSON Lines to the new file FILE, or to standard output.",
-    ),
-    (
-        "demo",
-        "demo.demo",
-        "Store a dozen memories in a temporary file and show a search with its score breakdown.",
-    ),
+    ("export", "transfer.export", "Write all memories as JSON Lines to the new file FILE, or to standard output."),
+    ("demo", "demo.demo", "Store a dozen memories in a temporary file and show a search with its score breakdown."),
     ("eval", "eval.evaluation", "Measure how well memories are found, and fit the weights to a store."),
 ):
     cli.add_command(LazyCommand(_name, _target, _summary))
