@@ -7,7 +7,7 @@ import click
 
 from .. import __version__
 from ..access.error_table import ERROR_TABLE, ExitCode
-from ..errors import MemoryServiceError, error_code
+from ..errors import MemoryServiceError
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -22,7 +22,7 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(ExitCode.INTERRUPTED)
     except MemoryServiceError as error:
-        click.echo(f"mcp-memory: {error.message} [{error_code(error)}]", err=True)
+        click.echo(f"mcp-memory: {error.message} [{error.code}]", err=True)
         sys.exit(ERROR_TABLE[type(error)].exit_code)
 
 

@@ -10,7 +10,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import ValidationError
 
-from ..errors import MemoryServiceError, error_code
+from ..errors import MemoryServiceError
 from ..schemas import explained
 
 READ = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -65,6 +65,6 @@ def _errors_for_the_model(call: Callable[..., Awaitable[CallToolResult]]) -> Cal
         try:
             return await call(**arguments)
         except MemoryServiceError as error:
-            raise ToolError(f"{error.message} [{error_code(error)}]") from error
+            raise ToolError(f"{error.message} [{error.code}]") from error
 
     return guarded
