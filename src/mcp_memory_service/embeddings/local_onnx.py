@@ -128,21 +128,13 @@ class LocalEmbedder:
 
     def _with_model(self, job: "Callable[[MiniLM], T]") -> T:
         try:
-            return job(self._loaded())
+            self._model = self._model or MiniLM(self._onnx_threads)
+            return job(self._model)
         except EmbedderUnavailable:
             raise
-        except Exception as error:  # of the runtime, which does not say what it may raise
-            raise EmbedderUnavailable(f"The embedding model failed: {error}") from error
-
-    def _loaded(self) -> "MiniLM":
-        if self._model is None:
-            try:
-                self._model = MiniLM(self._onnx_threads)
-            except EmbedderUnavailable:
-                raise
-            except Exception as error:  # of the runtime or the tokenizer
-                raise EmbedderUnavailable(f"The embedding model cannot be loaded: {error}") from error
-        return self._model
+        except Exception as error:  # of the runtime or the tokenizer, which do not say what they may raise
+            problem = "failed" if self._model else "cannot be loaded"
+            raise EmbedderUnavailable(f"The embedding model {problem}: {error}") from error
 
 
 def runtime_without_telemetry() -> Any:
