@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from importlib.resources import files
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from ..errors import EmbedderUnavailable
 from ..malloc import return_unused_memory
 from ..models import Vector
-from .batching import batches_by_length
 from .slim_model import with_small_word_embeddings
 
 T = TypeVar("T")
@@ -196,6 +195,19 @@ class MiniLM:
         counted = mask.astype(np.float32)
         pooled = (counted[:, None, :] @ hidden)[:, 0, :]  # the sum points where the mean does
         return (pooled / np.linalg.norm(pooled, axis=1, keepdims=True)).astype(np.float32)
+
+
+def batches_by_length(lengths: Sequence[int], max_padded: int) -> Iterator[list[int]]:
+    """Positions grouped shortest first, each group at most `max_padded` when padded to its longest; one that is
+    longer by itself makes a group of its own."""
+    batch: list[int] = []
+    for position in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and (len(batch) + 1) * lengths[position] > max_padded:
+            yield batch
+            batch = []
+        batch.append(position)
+    if batch:
+        yield batch
 
 
 def _vocabulary_path() -> Path:
