@@ -2,6 +2,7 @@
 
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -36,16 +37,12 @@ class LazyCommand(click.Command):
     def load(self) -> click.Command:
         return getattr(import_module(f"{__package__}.commands.{self._module}"), self._command)
 
-
-class LazyGroup(click.Group):
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name, command, rest = super().resolve_command(ctx, args)
-        return name, command.load() if isinstance(command, LazyCommand) else command, rest
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """The context in which click goes on is that of the command itself."""
+        return self.load().make_context(*args, **extra)
 
 
-@click.group(cls=LazyGroup, context_settings=CONTEXT)
+@click.group(context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="mcp-memory")
 def cli() -> None:
     """Memory for AI agents: store short texts, find the few that matter, see why.
