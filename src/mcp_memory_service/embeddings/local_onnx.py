@@ -63,9 +63,12 @@ class LocalEmbedder:
         self._waiting: deque[_SingleText] = deque()  # filled by callers, emptied by the thread
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        if len(texts) == 1:
-            return [await self._embed_one(texts[0])]
-        return await self._embed_many(texts)
+        if len(texts) != 1:
+            return await self._embed_many(texts)
+        single = _SingleText(texts[0], Future())
+        self._waiting.append(single)
+        self._thread.submit(self._answer_single_texts)
+        return [await asyncio.wrap_future(single.vector)]
 
     async def warm_up(self) -> None:
         await self.embed(["warm up"])
@@ -74,12 +77,6 @@ class LocalEmbedder:
         await asyncio.to_thread(self._thread.shutdown, wait=True, cancel_futures=True)
         while self._waiting:
             self._waiting.popleft().vector.cancel()
-
-    async def _embed_one(self, text: str) -> Vector:
-        single = _SingleText(text, Future())
-        self._waiting.append(single)
-        self._thread.submit(self._answer_single_texts)
-        return await asyncio.wrap_future(single.vector)
 
     async def _embed_many(self, texts: Sequence[str]) -> list[Vector]:
         token_ids: list[list[int]] = []

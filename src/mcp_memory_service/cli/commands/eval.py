@@ -232,6 +232,4 @@ def _outcome(tuned: StoreTuning, *, dry_run: bool) -> str:
             f"Version {tuned.saved.version} is in force; mcp-memory eval rollback undoes it."
             " A running server takes it at its next start."
         )
-    if tuned.report.accepted and dry_run:
-        return "Nothing was changed (--dry-run)."
-    return "Nothing was changed."
+    return "Nothing was changed (--dry-run)." if tuned.report.accepted and dry_run else "Nothing was changed."
