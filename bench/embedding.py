@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcp_memory_service.embeddings import local_onnx
-from mcp_memory_service.embeddings.batching import batches_by_length
-from mcp_memory_service.embeddings.local_onnx import LocalEmbedder, MiniLM
+from mcp_memory_service.embeddings.local_onnx import LocalEmbedder, MiniLM, batches_by_length
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import MemoryDraft
 from mcp_memory_service.services import MemoryService

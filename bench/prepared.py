@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from corpora import made_queries, queries_of, recombined, sentences_of
 from feed import DIMENSION, ROW_BYTES, Feed
-from mcp_memory_service.embeddings.batching import batches_by_length
-from mcp_memory_service.embeddings.local_onnx import BATCH_TOKENS, MiniLM
+from mcp_memory_service.embeddings.local_onnx import BATCH_TOKENS, MiniLM, batches_by_length
 
 BLOCK = 2048
 MADE_QUERIES = 500

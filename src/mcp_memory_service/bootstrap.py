@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,10 +30,7 @@ class Backends(NamedTuple):
 
 @asynccontextmanager
 async def open_backends(
-    settings: Settings,
-    wrap: Callable[[Embedder], Embedder] = lambda embedder: embedder,
-    *,
-    with_index: bool = False,
+    settings: Settings, wrap: Callable[[Embedder], Embedder] = lambda embedder: embedder, *, with_index: bool = False
 ) -> AsyncGenerator[Backends, None]:
     """The store and the embedder, closed when the block ends; `wrap` may put another embedder around it."""
     async with AsyncExitStack() as opened:
@@ -132,28 +130,11 @@ def _qdrant(settings: QdrantSettings) -> "tuple[type[QdrantStorage], QdrantOptio
             f"The Qdrant backend needs {error.name}: install it with `make qdrant`,"
             " or with pip install 'qdrant-client>=1.20'."
         ) from error
-    layout = CollectionLayout(
-        shards=settings.shards,
-        replication_factor=settings.replication_factor,
-        write_consistency_factor=settings.write_consistency_factor,
-        quantization=settings.quantization,
-        vectors_on_disk=settings.vectors_on_disk,
-    )
-    return QdrantStorage, QdrantOptions(
-        url=settings.url,
-        collection=settings.collection,
-        api_key=settings.api_key.get_secret_value() if settings.api_key else None,
-        ca_file=settings.ca_file,
-        grpc=settings.grpc,
-        grpc_port=settings.grpc_port,
-        timeout_seconds=settings.timeout_seconds,
-        retries=settings.retries,
-        write_ordering=settings.write_ordering,
-        read_consistency=settings.read_consistency,
-        oversampling=settings.oversampling,
-        hnsw_ef=settings.hnsw_ef,
-        layout=layout,
-    )
+    # The settings have the names of the options.
+    options = settings.model_dump(exclude={"api_key"})
+    layout = CollectionLayout(**{field.name: options.pop(field.name) for field in fields(CollectionLayout)})
+    api_key = settings.api_key.get_secret_value() if settings.api_key else None
+    return QdrantStorage, QdrantOptions(**options, api_key=api_key, layout=layout)
 
 
 def _embedder(settings: EmbeddingSettings) -> Embedder:

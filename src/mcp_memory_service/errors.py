@@ -26,13 +26,13 @@ MemoryServiceError
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 
 class MemoryServiceError(Exception):
     """Base of all errors that a caller may see; the message is a sentence for people."""
 
-    code: ClassVar[str] = "internal_error"
+    code: str = "internal_error"
+    """Stable: what adapters publish."""
 
     @property
     def message(self) -> str:
@@ -40,94 +40,90 @@ class MemoryServiceError(Exception):
 
 
 class InvalidInput(MemoryServiceError):
-    code: ClassVar[str] = "invalid_input"
+    code = "invalid_input"
 
-    def __init__(self, message: str, *, reason: str = "invalid_input", field: str | None = None) -> None:
+    def __init__(self, message: str, *, reason: str | None = None, field: str | None = None) -> None:
+        """`reason` is the code of the rule that was broken, such as `content_empty`."""
         super().__init__(message)
-        self.reason = reason
-        """The stable code of the rule that was broken, such as `content_empty`."""
+        self.reason = self.code = reason or self.code
         self.field = field
 
 
 class InvalidVector(InvalidInput):
-    code: ClassVar[str] = "invalid_vector"
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, reason="invalid_vector")
+    code = "invalid_vector"
 
 
 class IdempotencyKeyReused(InvalidInput):
-    code: ClassVar[str] = "idempotency_key_reused"
+    code = "idempotency_key_reused"
 
     def __init__(self) -> None:
         super().__init__(
             "This idempotency key was sent before with another request; make a new key for each request.",
-            reason="idempotency_key_reused",
             field="idempotency_key",
         )
 
 
 class MemoryNotFound(MemoryServiceError):
-    code: ClassVar[str] = "memory_not_found"
+    code = "memory_not_found"
 
     def __init__(self, content_hash: str) -> None:
         super().__init__(f"There is no memory with content_hash {content_hash!r}.")
 
 
 class ConfigurationError(MemoryServiceError):
-    code: ClassVar[str] = "configuration_error"
+    code = "configuration_error"
 
 
 class StoreRefused(MemoryServiceError):
-    code: ClassVar[str] = "store_refused"
+    code = "store_refused"
 
 
 class EmbeddingMismatch(StoreRefused):
-    code: ClassVar[str] = "embedding_mismatch"
+    code = "embedding_mismatch"
 
 
 class SchemaTooNew(StoreRefused):
-    code: ClassVar[str] = "schema_too_new"
+    code = "schema_too_new"
 
 
 class UnsafeFilesystem(StoreRefused):
-    code: ClassVar[str] = "unsafe_filesystem"
+    code = "unsafe_filesystem"
 
 
 class ForeignStore(StoreRefused):
-    code: ClassVar[str] = "foreign_store"
+    code = "foreign_store"
 
 
 class BackupDamaged(StoreRefused):
-    code: ClassVar[str] = "backup_damaged"
+    code = "backup_damaged"
 
 
 class EngineTooOld(StoreRefused):
-    code: ClassVar[str] = "engine_too_old"
+    code = "engine_too_old"
 
 
 class Unavailable(MemoryServiceError):
-    code: ClassVar[str] = "unavailable"
+    code = "unavailable"
 
 
 class EmbedderUnavailable(Unavailable):
-    code: ClassVar[str] = "embedder_unavailable"
+    code = "embedder_unavailable"
 
 
 class StorageUnavailable(Unavailable):
-    code: ClassVar[str] = "storage_unavailable"
+    code = "storage_unavailable"
 
 
 class BackendUnavailable(StorageUnavailable):
-    code: ClassVar[str] = "backend_unavailable"
+    code = "backend_unavailable"
 
 
 class StorageReadOnly(StorageUnavailable):
-    code: ClassVar[str] = "storage_read_only"
+    code = "storage_read_only"
 
 
 class BatchIncomplete(StorageUnavailable):
-    code: ClassVar[str] = "batch_incomplete"
+    code = "batch_incomplete"
 
     def __init__(self, stored: Sequence[bool], reason: str) -> None:
         super().__init__(
@@ -139,21 +135,16 @@ class BatchIncomplete(StorageUnavailable):
 
 
 class SearchUnavailable(Unavailable):
-    code: ClassVar[str] = "search_unavailable"
+    code = "search_unavailable"
 
 
 class MigrationIncomplete(MemoryServiceError):
-    code: ClassVar[str] = "migration_incomplete"
+    code = "migration_incomplete"
 
 
 class StorageFull(MemoryServiceError):
-    code: ClassVar[str] = "storage_full"
+    code = "storage_full"
 
 
 class StoreCorrupt(MemoryServiceError):
-    code: ClassVar[str] = "store_corrupt"
-
-
-def error_code(error: MemoryServiceError) -> str:
-    """The stable code that adapters publish: the broken rule for bad input, the kind of error otherwise."""
-    return error.reason if isinstance(error, InvalidInput) else error.code
+    code = "store_corrupt"

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory_service.embeddings import local_onnx
-from mcp_memory_service.embeddings.batching import batches_by_length
 from mcp_memory_service.embeddings.chunks import text_chunks
-from mcp_memory_service.embeddings.local_onnx import LocalEmbedder, MiniLM
+from mcp_memory_service.embeddings.local_onnx import LocalEmbedder, MiniLM, batches_by_length
 from mcp_memory_service.embeddings.slim_model import with_small_word_embeddings
 from mcp_memory_service.errors import EmbedderUnavailable
 

@@ -60,7 +60,9 @@ def create_app(settings: Settings) -> FastAPI:
             ],
             expose_headers=["mcp-session-id"],
         )
-    app.add_middleware(SecurityMiddleware, rules=_access_rules(settings))
+    api_key = settings.api_key.get_secret_value() if settings.api_key else None
+    rules = AccessRules(settings.http_host, api_key, settings.allowed_hosts, settings.allowed_origins)
+    app.add_middleware(SecurityMiddleware, rules=rules)
     return app
 
 
@@ -69,12 +71,3 @@ async def _lifespan(app: FastAPI, settings: Settings, mcp: McpEndpoint) -> Async
     async with open_service(settings, warm_up=True) as service, mcp.open(service):
         app.state.service = service
         yield
-
-
-def _access_rules(settings: Settings) -> AccessRules:
-    return AccessRules(
-        http_host=settings.http_host,
-        api_key=settings.api_key.get_secret_value() if settings.api_key else None,
-        allowed_hosts=settings.allowed_hosts,
-        allowed_origins=settings.allowed_origins,
-    )

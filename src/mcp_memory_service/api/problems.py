@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from ..access.error_table import ERROR_TABLE
-from ..errors import BatchIncomplete, InvalidInput, MemoryServiceError, error_code
+from ..errors import BatchIncomplete, InvalidInput, MemoryServiceError
 
 RETRY_AFTER_SECONDS = 5
 
@@ -18,11 +18,7 @@ _CODE_BY_STATUS = {400: "malformed_request", 404: "route_not_found", 405: "metho
 
 
 def problem(
-    status: int,
-    code: str,
-    detail: str,
-    errors: Sequence[dict[str, str]] = (),
-    headers: dict[str, str] | None = None,
+    status: int, code: str, detail: str, errors: Sequence[dict[str, str]] = (), headers: dict[str, str] | None = None
 ) -> JSONResponse:
     body: dict[str, Any] = {
         "type": f"urn:mcp-memory:problem:{code}",
@@ -47,7 +43,7 @@ async def _service_error(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, MemoryServiceError)
     answer = ERROR_TABLE[type(error)]
     headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if answer.retry_may_help else None
-    return problem(answer.status, error_code(error), error.message, _errors_by_field(error), headers)
+    return problem(answer.status, error.code, error.message, _errors_by_field(error), headers)
 
 
 def _errors_by_field(error: MemoryServiceError) -> list[dict[str, str]]:

@@ -19,6 +19,18 @@ M = TypeVar("M", bound=BaseModel)
 Command: TypeAlias = Callable[..., None]
 Flag: TypeAlias = Callable[[Command], Command]
 
+
+def together(*flags: Flag) -> Flag:
+    """Several flags as one; the help shows them in the order given."""
+
+    def decorated(command: Command) -> Command:
+        for flag in reversed(flags):
+            command = flag(command)
+        return command
+
+    return decorated
+
+
 STORAGE: Mapping[str, Flag] = {
     "sqlite_path": click.option(
         "--sqlite-path", type=click.Path(path_type=Path), help="Database file [MCP_MEMORY_SQLITE_PATH]"
@@ -33,6 +45,21 @@ RANKING: Mapping[str, Flag] = {
     ),
     "recency_decay": click.option("--recency-decay", type=float, help="Per day, 0 = off [MCP_MEMORY_RECENCY_DECAY]"),
 }
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, in the shape of the REST answer")
+PLAIN_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON")
+"""For commands that REST has no like of."""
+LISTING = together(
+    click.option("--page", type=int, default=1, show_default=True, help="Page, from 1"),
+    click.option(
+        "--limit", "page_size", type=int, default=10, show_default=True, help="Results on a page, at most 100"
+    ),
+    click.option("--tag", "tags", multiple=True, help="Only memories with this tag; may be repeated"),
+    click.option("--tag-match", type=click.Choice(["any", "all"]), default="any", show_default=True),
+    click.option("--type", "memory_type", help="Only memories of this type"),
+    click.option("--after", help="Created at or after this moment (ISO 8601)"),
+    click.option("--before", help="Created before this moment (ISO 8601)"),
+)
+"""Which memories may be shown, and which page of them."""
 
 
 def with_settings(flags: Mapping[str, Flag] = STORAGE) -> Flag:
@@ -45,7 +72,7 @@ def with_settings(flags: Mapping[str, Flag] = STORAGE) -> Flag:
             log_to_stderr(settings)
             command(settings=settings, **{name: value for name, value in options.items() if name not in flags})
 
-        return _with(tuple(flags.values()), called)
+        return together(*flags.values())(called)
 
     return decorated
 
@@ -72,35 +99,3 @@ def parsed(shape: type[M], fields: Mapping[str, Any]) -> M:
         return shape(**fields)
     except ValidationError as error:
         raise InvalidInput(explained(error), reason="validation_failed") from None
-
-
-def json_flag(command: Command) -> Command:
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON, in the shape of the REST answer")(command)
-
-
-def plain_json_flag(command: Command) -> Command:
-    """For commands that REST has no like of."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON")(command)
-
-
-def listing_flags(command: Command) -> Command:
-    """Which memories may be shown, and which page of them."""
-    flags = (
-        click.option("--page", type=int, default=1, show_default=True, help="Page, from 1"),
-        click.option(
-            "--limit", "page_size", type=int, default=10, show_default=True, help="Results on a page, at most 100"
-        ),
-        click.option("--tag", "tags", multiple=True, help="Only memories with this tag; may be repeated"),
-        click.option("--tag-match", type=click.Choice(["any", "all"]), default="any", show_default=True),
-        click.option("--type", "memory_type", help="Only memories of this type"),
-        click.option("--after", help="Created at or after this moment (ISO 8601)"),
-        click.option("--before", help="Created before this moment (ISO 8601)"),
-    )
-    return _with(flags, command)
-
-
-def _with(flags: tuple[Flag, ...], command: Command) -> Command:
-    """The help shows them in the order given."""
-    for flag in reversed(flags):
-        command = flag(command)
-    return command

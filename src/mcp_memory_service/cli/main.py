@@ -2,12 +2,13 @@
 
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
 from .. import __version__
 from ..access.error_table import ERROR_TABLE, ExitCode
-from ..errors import MemoryServiceError, error_code
+from ..errors import MemoryServiceError
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -22,7 +23,7 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(ExitCode.INTERRUPTED)
     except MemoryServiceError as error:
-        click.echo(f"mcp-memory: {error.message} [{error_code(error)}]", err=True)
+        click.echo(f"mcp-memory: {error.message} [{error.code}]", err=True)
         sys.exit(ERROR_TABLE[type(error)].exit_code)
 
 
@@ -36,16 +37,12 @@ class LazyCommand(click.Command):
     def load(self) -> click.Command:
         return getattr(import_module(f"{__package__}.commands.{self._module}"), self._command)
 
-
-class LazyGroup(click.Group):
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name, command, rest = super().resolve_command(ctx, args)
-        return name, command.load() if isinstance(command, LazyCommand) else command, rest
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """The context in which click goes on is that of the command itself."""
+        return self.load().make_context(*args, **extra)
 
 
-@click.group(cls=LazyGroup, context_settings=CONTEXT)
+@click.group(context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="mcp-memory")
 def cli() -> None:
     """Memory for AI agents: store short texts, find the few that matter, see why.
@@ -65,11 +62,7 @@ for _name, _target, _summary in (
     ("mcp", "serve.mcp", "Serve MCP over standard input and output, for one client."),
     ("store", "store.store", "Remember CONTENT; - reads it from standard input."),
     ("delete", "store.delete", "Forget the memory with CONTENT_HASH for good."),
-    (
-        "purge",
-        "store.purge",
-        "Delete memories so that their bytes are gone from the store's files, log included.",
-    ),
+    ("purge", "store.purge", "Delete memories so that their bytes are gone from the store's files, log included."),
     (
         "feedback",
         "store.feedback",
@@ -87,16 +80,8 @@ for _name, _target, _summary in (
     ("restore", "upkeep.restore", "Put what BACKUP holds in the place of what the SQLite store holds."),
     ("migrate", "migrate.migrate", "Copy all memories from one store to another, and check the copy."),
     ("import", "transfer.import_memories", "Store every line of FILE (JSON Lines; - is standard input)."),
-    (
-        "export",
-        "transfer.export",
-        "Write all memories as JSON Lines to the new file FILE, or to standard output.",
-    ),
-    (
-        "demo",
-        "demo.demo",
-        "Store a dozen memories in a temporary file and show a search with its score breakdown.",
-    ),
+    ("export", "transfer.export", "Write all memories as JSON Lines to the new file FILE, or to standard output."),
+    ("demo", "demo.demo", "Store a dozen memories in a temporary file and show a search with its score breakdown."),
     ("eval", "eval.evaluation", "Measure how well memories are found, and fit the weights to a store."),
 ):
     cli.add_command(LazyCommand(_name, _target, _summary))

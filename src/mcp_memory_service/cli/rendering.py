@@ -1,5 +1,9 @@
 """Answers as text for people."""
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
 import click
 from pydantic import BaseModel
 
@@ -8,8 +12,13 @@ from ..schemas import DebugOut, EvidenceOut, ExplainOut, HitOut, ListOut, Memory
 SHOWN_CHARS = 200
 
 
-def show(out: BaseModel, text: str, *, as_json: bool) -> None:
-    click.echo(out.model_dump_json(indent=2) if as_json else text)
+def show(out: BaseModel | Mapping[str, Any], text: str, *, as_json: bool) -> None:
+    if not as_json:
+        click.echo(text)
+    elif isinstance(out, BaseModel):
+        click.echo(out.model_dump_json(indent=2))
+    else:
+        click.echo(json.dumps(out, indent=2))
 
 
 def render_hits(found: RetrieveOut) -> str:

@@ -10,8 +10,6 @@ EMBEDDING_PREFIX = f"{ENV_PREFIX}EMBEDDING_"
 
 
 class EmbeddingSettings(EnvironmentSettings):
-    """Which model turns text into vectors."""
-
     model_config = from_environment(EMBEDDING_PREFIX)
 
     backend: Literal["local", "http"] = Field(

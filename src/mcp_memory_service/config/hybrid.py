@@ -12,8 +12,6 @@ _RANKING = RankingPolicy()
 
 
 class HybridSearchSettings(EnvironmentSettings):
-    """How the signals are weighed against each other."""
-
     model_config = from_environment(ENV_PREFIX)
 
     hybrid_alpha: float | None = Field(

@@ -10,13 +10,13 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import SettingsError
 
 from ..errors import ConfigurationError
-from .embedding import EMBEDDING_PREFIX, EmbeddingSettings
+from .embedding import EmbeddingSettings
 from .hybrid import HybridSearchSettings
-from .qdrant import QDRANT_PREFIX, QdrantSettings
+from .qdrant import QdrantSettings
 from .settings import Settings
 from .sources import ENV_PREFIX, SECRETS_DIR_VARIABLE, EnvironmentSettings
 
-_PREFIX_BY_GROUP = {EmbeddingSettings.__name__: EMBEDDING_PREFIX, QdrantSettings.__name__: QDRANT_PREFIX}
+_GROUPS: tuple[type[EnvironmentSettings], ...] = (Settings, HybridSearchSettings, EmbeddingSettings, QdrantSettings)
 
 
 def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
@@ -25,7 +25,9 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
     `overrides` holds field names of `Settings`, of `HybridSearchSettings` and (as `qdrant_…`) of `QdrantSettings`, side
     by side as the flags are.
     """
-    _require_secrets_dir()
+    folder = os.environ.get(SECRETS_DIR_VARIABLE)
+    if folder and not Path(folder).is_dir():
+        raise ConfigurationError(f"{SECRETS_DIR_VARIABLE}: {folder} is no folder.")
     given = {name: value for name, value in (overrides or {}).items() if value is not None}
     hybrid = {name: given.pop(name) for name in HybridSearchSettings.model_fields if name in given}
     qdrant = {name: given.pop(f"qdrant_{name}") for name in QdrantSettings.model_fields if f"qdrant_{name}" in given}
@@ -47,16 +49,10 @@ def unknown_variables() -> list[str]:
 
 def documented_settings() -> Iterator[tuple[str, FieldInfo]]:
     """Every environment variable with its field, in the order in which they are documented."""
-    groups: tuple[tuple[str, type[EnvironmentSettings]], ...] = (
-        (ENV_PREFIX, Settings),
-        (ENV_PREFIX, HybridSearchSettings),
-        (EMBEDDING_PREFIX, EmbeddingSettings),
-        (QDRANT_PREFIX, QdrantSettings),
-    )
-    for prefix, group in groups:
+    for group in _GROUPS:
         for name, field in group.model_fields.items():
             if name not in {"hybrid", "embedding", "qdrant"}:
-                yield f"{prefix}{name.upper()}", field
+                yield f"{group.model_config.get('env_prefix')}{name.upper()}", field
 
 
 def allowed_range(field: FieldInfo) -> str | None:
@@ -76,7 +72,8 @@ def allowed_range(field: FieldInfo) -> str | None:
 
 
 def _explain(error: ValidationError) -> Iterator[str]:
-    prefix = _PREFIX_BY_GROUP.get(error.title, ENV_PREFIX)
+    prefixes = {group.__name__: group.model_config.get("env_prefix") for group in _GROUPS}
+    prefix = prefixes.get(error.title, ENV_PREFIX)
     fields = dict(documented_settings())
     for problem in error.errors(include_url=False, include_input=False):
         reason = problem["msg"].removeprefix("Value error, ")
@@ -86,9 +83,3 @@ def _explain(error: ValidationError) -> Iterator[str]:
         variable = f"{prefix}{str(problem['loc'][-1]).upper()}"
         allowed = allowed_range(fields[variable]) if variable in fields else None
         yield f"{variable}: {reason}" + (f" (allowed: {allowed})" if allowed else "")
-
-
-def _require_secrets_dir() -> None:
-    folder = os.environ.get(SECRETS_DIR_VARIABLE)
-    if folder and not Path(folder).is_dir():
-        raise ConfigurationError(f"{SECRETS_DIR_VARIABLE}: {folder} is no folder.")

@@ -23,9 +23,7 @@ class QdrantSettings(EnvironmentSettings):
     url: str = Field(default="http://127.0.0.1:6333", description="Address of the Qdrant server; https for TLS")
     api_key: SecretStr | None = Field(default=None, description="Key of that server")
     collection: str = Field(
-        default="memories",
-        pattern="^[A-Za-z0-9_-]{1,64}$",
-        description="Name of the collection; it is made if missing",
+        default="memories", pattern="^[A-Za-z0-9_-]{1,64}$", description="Name of the collection; it is made if missing"
     )
     ca_file: Path | None = Field(
         default=None,

@@ -19,8 +19,6 @@ CommaSeparated: TypeAlias = Annotated[tuple[str, ...], NoDecode]
 
 
 class Settings(EnvironmentSettings):
-    """Everything that can be set from outside."""
-
     model_config = from_environment(ENV_PREFIX)
 
     storage_backend: Literal["sqlite_vec", "qdrant"] = Field(

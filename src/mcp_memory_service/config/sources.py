@@ -4,12 +4,7 @@ import os
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
-from pydantic_settings import (
-    BaseSettings,
-    PydanticBaseSettingsSource,
-    SecretsSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SecretsSettingsSource, SettingsConfigDict
 
 ENV_PREFIX = "MCP_MEMORY_"
 SECRETS_DIR_VARIABLE = f"{ENV_PREFIX}SECRETS_DIR"

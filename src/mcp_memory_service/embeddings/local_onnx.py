@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from importlib.resources import files
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from ..errors import EmbedderUnavailable
 from ..malloc import return_unused_memory
 from ..models import Vector
-from .batching import batches_by_length
 from .slim_model import with_small_word_embeddings
 
 T = TypeVar("T")
@@ -64,9 +63,12 @@ class LocalEmbedder:
         self._waiting: deque[_SingleText] = deque()  # filled by callers, emptied by the thread
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        if len(texts) == 1:
-            return [await self._embed_one(texts[0])]
-        return await self._embed_many(texts)
+        if len(texts) != 1:
+            return await self._embed_many(texts)
+        single = _SingleText(texts[0], Future())
+        self._waiting.append(single)
+        self._thread.submit(self._answer_single_texts)
+        return [await asyncio.wrap_future(single.vector)]
 
     async def warm_up(self) -> None:
         await self.embed(["warm up"])
@@ -75,12 +77,6 @@ class LocalEmbedder:
         await asyncio.to_thread(self._thread.shutdown, wait=True, cancel_futures=True)
         while self._waiting:
             self._waiting.popleft().vector.cancel()
-
-    async def _embed_one(self, text: str) -> Vector:
-        single = _SingleText(text, Future())
-        self._waiting.append(single)
-        self._thread.submit(self._answer_single_texts)
-        return await asyncio.wrap_future(single.vector)
 
     async def _embed_many(self, texts: Sequence[str]) -> list[Vector]:
         token_ids: list[list[int]] = []
@@ -128,21 +124,13 @@ class LocalEmbedder:
 
     def _with_model(self, job: "Callable[[MiniLM], T]") -> T:
         try:
-            return job(self._loaded())
+            self._model = self._model or MiniLM(self._onnx_threads)
+            return job(self._model)
         except EmbedderUnavailable:
             raise
-        except Exception as error:  # of the runtime, which does not say what it may raise
-            raise EmbedderUnavailable(f"The embedding model failed: {error}") from error
-
-    def _loaded(self) -> "MiniLM":
-        if self._model is None:
-            try:
-                self._model = MiniLM(self._onnx_threads)
-            except EmbedderUnavailable:
-                raise
-            except Exception as error:  # of the runtime or the tokenizer
-                raise EmbedderUnavailable(f"The embedding model cannot be loaded: {error}") from error
-        return self._model
+        except Exception as error:  # of the runtime or the tokenizer, which do not say what they may raise
+            problem = "failed" if self._model else "cannot be loaded"
+            raise EmbedderUnavailable(f"The embedding model {problem}: {error}") from error
 
 
 def runtime_without_telemetry() -> Any:
@@ -204,6 +192,19 @@ class MiniLM:
         counted = mask.astype(np.float32)
         pooled = (counted[:, None, :] @ hidden)[:, 0, :]  # the sum points where the mean does
         return (pooled / np.linalg.norm(pooled, axis=1, keepdims=True)).astype(np.float32)
+
+
+def batches_by_length(lengths: Sequence[int], max_padded: int) -> Iterator[list[int]]:
+    """Positions grouped shortest first, each group at most `max_padded` when padded to its longest; one that is
+    longer by itself makes a group of its own."""
+    batch: list[int] = []
+    for position in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and (len(batch) + 1) * lengths[position] > max_padded:
+            yield batch
+            batch = []
+        batch.append(position)
+    if batch:
+        yield batch
 
 
 def _vocabulary_path() -> Path:

@@ -80,17 +80,13 @@ def load_dataset(folder: Path) -> Dataset:
     relevant = _relevant(folder / "qrels.tsv")
     haystacks = dict(_read(folder, "haystacks", _haystack)) if _json_file(folder, "haystacks") else {}
     queries = [
-        EvaluationQuery(name, text, relevant[name], _collection_of(name, scope, haystacks), category)
+        EvaluationQuery(name, text, relevant[name], name if name in haystacks else scope or WHOLE_CORPUS, category)
         for name, text, scope, category in _read(folder, "queries", _query)
         if name in relevant
     ]
     if not (documents and queries):
         raise InvalidInput(f"{folder} has no document, or no query with a relevant one.", reason="dataset_empty")
     return Dataset(folder.resolve().name, _collections(documents, queries, haystacks), queries)
-
-
-def _collection_of(query: str, scope: str | None, haystacks: Mapping[str, Sequence[str]]) -> str:
-    return query if query in haystacks else scope or WHOLE_CORPUS
 
 
 def _collections(
@@ -100,17 +96,13 @@ def _collections(
     for document in documents.values():
         by_scope[document.scope].append(document)
     collections: dict[str, list[Document]] = {}
-    for query in queries:
-        if query.collection in collections:
-            continue
-        if query.collection in haystacks:
-            collections[query.collection] = [
-                _known(documents, name, query.collection) for name in haystacks[query.collection]
-            ]
-        elif query.collection == WHOLE_CORPUS:
-            collections[query.collection] = list(documents.values())
+    for collection in dict.fromkeys(query.collection for query in queries):
+        if collection in haystacks:
+            collections[collection] = [_known(documents, name, collection) for name in haystacks[collection]]
+        elif collection == WHOLE_CORPUS:
+            collections[collection] = list(documents.values())
         else:
-            collections[query.collection] = by_scope[query.collection]
+            collections[collection] = by_scope[collection]
     return collections
 
 
@@ -150,11 +142,12 @@ def _explained(error: Exception) -> str:
 
 def _document(row: dict[str, Any]) -> Document:
     meta: dict[str, Any] = row.get("meta") or {}
+    moment = row.get("created_at")
     return Document(
         id=str(row["id"]),
         text=str(row["text"]),
         tags=tuple(map(str, row.get("tags") or ())),
-        created_at=_moment(row.get("created_at")),
+        created_at=None if moment is None else to_microseconds(datetime.fromisoformat(moment)),
         scope=meta.get("scope"),
         session=meta.get("session"),
     )
@@ -168,12 +161,6 @@ def _query(row: dict[str, Any]) -> tuple[str, str, str | None, str | None]:
 
 def _haystack(row: dict[str, Any]) -> tuple[str, list[str]]:
     return str(row["qid"]), [str(name) for name in row["ids"]]
-
-
-def _moment(text: str | None) -> int | None:
-    if text is None:
-        return None
-    return to_microseconds(datetime.fromisoformat(text))
 
 
 def _in_sessions(documents: Iterator[Document]) -> Iterator[Document]:

@@ -1,6 +1,6 @@
 """What was measured, as values that go to JSON, and as tables for people."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -126,8 +126,7 @@ def _rows(report: DatasetReport) -> list[list[str]]:
 
 def _category_rows(report: DatasetReport) -> list[list[str]]:
     first = next(iter(report.rows.values()))
-    ndcg: Callable[[RowReport, str], str] = lambda row, category: f"{row.by_category[category].ndcg_at_10:.4f}"  # noqa: E731
     return [
-        [category, str(queries), *(ndcg(row, category) for row in report.rows.values())]
+        [category, str(queries), *(f"{row.by_category[category].ndcg_at_10:.4f}" for row in report.rows.values())]
         for category, queries in first.queries_by_category.items()
     ]

@@ -100,7 +100,8 @@ async def tune(
     current = weights_of(policy)
     before = await _ndcg(training, policy)
     best, best_score = current, before
-    grid = _grid(current, fixed, has_sessions=_has_sessions(judged))
+    has_sessions = any(found.session for query in judged for found in query.asked.results.of(VECTOR).candidates)
+    grid = _grid(current, fixed, has_sessions=has_sessions)
     for number, weights in enumerate(grid, start=1):
         score = await _ndcg(training, with_weights(policy, weights))
         if score > best_score:
@@ -147,10 +148,6 @@ def _grid(current: TunedWeights, fixed: Collection[str], *, has_sessions: bool) 
         name: (getattr(current, name),) if name in fixed or not choices else choices for name, choices in tried.items()
     }
     return [TunedWeights(*combination) for combination in product(*values.values())]
-
-
-def _has_sessions(judged: Sequence[Judged]) -> bool:
-    return any(found.session for query in judged for found in query.asked.results.of(VECTOR).candidates)
 
 
 def feedback_queries(service: MemoryService, feedback: Sequence[Feedback]) -> list[tuple[MemoryService, str, Grades]]:

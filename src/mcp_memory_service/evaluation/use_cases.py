@@ -81,7 +81,11 @@ async def sweep_store(
 
 async def tune_store(settings: Settings, progress: Progress, *, save: bool = True) -> StoreTuning:
     """Fit weights to the user's own store and put them in force if they win."""
-    _require_adaptive(settings)
+    if settings.hybrid.fusion == "rrf" or settings.hybrid.hybrid_alpha is not None:
+        raise ConfigurationError(
+            "Weights are tuned for scores and an alpha that adapts to the query: unset MCP_MEMORY_FUSION and"
+            " MCP_MEMORY_HYBRID_ALPHA first."
+        )
     async with open_backends(settings) as (storage, embedder):
         current = await storage.current_tuning(DEFAULT_NAMESPACE)
         policy = settings.hybrid.policy(current.weights if current else None)
@@ -98,14 +102,6 @@ async def tune_store(settings: Settings, progress: Progress, *, save: bool = Tru
             proposed = Tuning(report.proposed, now_microseconds(), report.held_out_queries, *report.held_out)
             saved = await storage.save_tuning(DEFAULT_NAMESPACE, proposed)
     return StoreTuning(len(page.memories), len(made), len(said), report, saved)
-
-
-def _require_adaptive(settings: Settings) -> None:
-    if settings.hybrid.fusion == "rrf" or settings.hybrid.hybrid_alpha is not None:
-        raise ConfigurationError(
-            "Weights are tuned for scores and an alpha that adapts to the query: unset MCP_MEMORY_FUSION and"
-            " MCP_MEMORY_HYBRID_ALPHA first."
-        )
 
 
 async def roll_back_tuning(settings: Settings) -> tuple[Tuning | None, Tuning | None]:

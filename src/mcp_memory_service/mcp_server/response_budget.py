@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from itertools import accumulate
+from typing import TypeVar
 
 from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
@@ -10,6 +11,8 @@ from pydantic import BaseModel, Field
 from ..models import Memory
 from ..schemas import ListOut, MemoryOut, PagedOut, RankedOut, RetrieveOut, SearchOut
 from ..services import MemoryListing, SearchResult
+
+T = TypeVar("T", bound=BaseModel)
 
 # Every content that is shown at all is shown this far, if it is that long.
 MIN_CONTENT_CHARS = 200
@@ -115,13 +118,6 @@ def content_shares(lengths: Sequence[int], room: int) -> list[int]:
     return shares
 
 
-class _Dumps(Protocol):
-    def model_dump_json(self) -> str: ...
-
-
-T = TypeVar("T", bound=_Dumps)
-
-
 def _fitting(items: list[T], memories: list[CutMemory], budget: int) -> list[T]:
     """As many of the items as fit with at least the beginning of their contents, which are cut in place.
 
@@ -132,23 +128,15 @@ def _fitting(items: list[T], memories: list[CutMemory], budget: int) -> list[T]:
         memory.content = ""
     around = [len(item.model_dump_json()) for item in items]
     room = budget - FRAME_CHARS
-    count = _how_many(around, [min(len(content), MIN_CONTENT_CHARS) for content in contents], room)
+    needed = accumulate(
+        extra + min(len(content), MIN_CONTENT_CHARS) for extra, content in zip(around, contents, strict=True)
+    )
+    count = min(len(items), max(1, sum(used <= room for used in needed)))  # one is always shown
     shares = content_shares([len(content) for content in contents[:count]], room - sum(around[:count]))
     for memory, content, share in zip(memories, contents, shares, strict=False):
         memory.content = content[: _fitting_chars(content, share)]
         memory.content_cut = len(content) - len(memory.content)
     return items[:count]
-
-
-def _how_many(around: list[int], min_contents: list[int], room: int) -> int:
-    """How many items fit with the beginnings of their contents; one is always shown."""
-    count, used = 0, 0
-    for extra, content in zip(around, min_contents, strict=True):
-        used += extra + content
-        if count and used > room:
-            break
-        count += 1
-    return count
 
 
 def _fitting_chars(content: str, room: int) -> int:

@@ -30,10 +30,7 @@ TOOLSETS: Mapping[str, Callable[[MemoryService, int], Toolset]] = {
 
 
 def build_mcp_server(
-    service: MemoryService,
-    response_chars: int,
-    toolsets: Collection[str] = ("core", "search"),
-    caller: Caller = LOCAL,
+    service: MemoryService, response_chars: int, toolsets: Collection[str] = ("core", "search"), caller: Caller = LOCAL
 ) -> MCPServer[Any]:
     """A server whose tools act for `caller`; no answer is longer than about `response_chars`."""
     server = StrictServer(name="mcp-memory-service", title="Memory", version=__version__, instructions=INSTRUCTIONS)

@@ -1,7 +1,6 @@
 """What all tools share: annotations, errors that reach the model, and no argument that is silently ignored."""
 
 from collections.abc import Awaitable, Callable
-from functools import wraps
 from typing import Any, NamedTuple, Protocol
 
 from mcp.server import MCPServer
@@ -10,7 +9,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import ValidationError
 
-from ..errors import MemoryServiceError, error_code
+from ..errors import MemoryServiceError
 from ..schemas import explained
 
 READ = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -36,7 +35,7 @@ class StrictServer(MCPServer[Any]):
 
     def add_toolset(self, toolset: Toolset) -> None:
         for tool in toolset.tools:
-            self.add_tool(_errors_for_the_model(tool.call), title=tool.title, annotations=tool.annotations)
+            self.add_tool(tool.call, title=tool.title, annotations=tool.annotations)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -52,19 +51,10 @@ class StrictServer(MCPServer[Any]):
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
-            if not isinstance(error.__cause__, ValidationError):
-                raise
-            raise ToolError(f"{explained(error.__cause__)} [validation_failed]") from error
-
-
-def _errors_for_the_model(call: Callable[..., Awaitable[CallToolResult]]) -> Callable[..., Awaitable[CallToolResult]]:
-    """Our errors reach the model as a sentence with a stable code; anything else is masked and logged by the SDK."""
-
-    @wraps(call)
-    async def guarded(**arguments: Any) -> CallToolResult:
-        try:
-            return await call(**arguments)
-        except MemoryServiceError as error:
-            raise ToolError(f"{error.message} [{error_code(error)}]") from error
-
-    return guarded
+            cause = error.__cause__
+            if isinstance(cause, ValidationError):
+                raise ToolError(f"{explained(cause)} [validation_failed]") from error
+            # Our errors reach the model as a sentence with a stable code; the SDK masks and logs anything else.
+            if isinstance(cause, MemoryServiceError):
+                raise ToolError(f"{error}: {cause.message} [{cause.code}]") from error
+            raise

@@ -1,7 +1,6 @@
 """The shapes on the wire, shared by REST, MCP and the command line's `--json`."""
 
 from .answers import (
-    AheadOut,
     BatchOut,
     DebugOut,
     EvidenceOut,
@@ -14,31 +13,25 @@ from .answers import (
     RankedOut,
     RetrieveOut,
     SearchOut,
-    SignalOut,
     StatsOut,
     StoredOut,
-    TagOut,
     TagsOut,
-    VoteOut,
 )
 from .fields import After, Before, Moment, Page, PageSize, TagFilter, TypeFilter, explained, microseconds
 from .requests import (
     BatchIn,
     ExplainIn,
     FeedbackIn,
-    FilterIn,
     ImportIn,
     ListIn,
     MemoryIn,
     PatchIn,
     PurgeIn,
     RetrieveIn,
-    SearchIn,
 )
 
 __all__ = [
     "After",
-    "AheadOut",
     "BatchIn",
     "BatchOut",
     "Before",
@@ -47,7 +40,6 @@ __all__ = [
     "ExplainIn",
     "ExplainOut",
     "FeedbackIn",
-    "FilterIn",
     "HitOut",
     "ImportIn",
     "ListIn",
@@ -64,16 +56,12 @@ __all__ = [
     "RankedOut",
     "RetrieveIn",
     "RetrieveOut",
-    "SearchIn",
     "SearchOut",
-    "SignalOut",
     "StatsOut",
     "StoredOut",
     "TagFilter",
-    "TagOut",
     "TagsOut",
     "TypeFilter",
-    "VoteOut",
     "explained",
     "microseconds",
 ]

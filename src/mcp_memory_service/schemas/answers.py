@@ -1,15 +1,14 @@
 """What goes out."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
 from ..hybrid_search import KEYWORD, NEIGHBOUR, SIGNALS, TAG, VECTOR, Evidence, FusionMethod, Vote
 from ..models import Memory, Purged, SearchMode, StoreOutcome, StoreStats, TagCount
 from ..services.search.results import Explanation, Hit, MemoryListing, Paging, ScoreBreakdown, SearchResult
-from ..timestamps import from_microseconds
-from .fields import Moment
+from .fields import StoredMoment
 
 AHEAD_CHARS = 200
 
@@ -20,26 +19,15 @@ class MemoryOut(BaseModel):
     tags: list[str]
     memory_type: str | None
     metadata: dict[str, Any]
-    created_at: Moment
-    updated_at: Moment
+    created_at: StoredMoment
+    updated_at: StoredMoment
     source: str | None
     session: str | None
     sequence: int | None
 
     @classmethod
     def of(cls, memory: Memory) -> "MemoryOut":
-        return cls(
-            content=memory.content,
-            content_hash=memory.content_hash,
-            tags=list(memory.tags),
-            memory_type=memory.memory_type,
-            metadata=dict(memory.metadata),
-            created_at=from_microseconds(memory.created_at),
-            updated_at=from_microseconds(memory.updated_at),
-            source=memory.source,
-            session=memory.session,
-            sequence=memory.sequence,
-        )
+        return cls.model_validate(memory, from_attributes=True)
 
 
 class StoredOut(BaseModel):
@@ -63,6 +51,10 @@ class SignalOut(BaseModel):
     score: float = Field(
         description="Cosine similarity for vectors, BM25 for keywords, summed rarity for tags, lent score for others"
     )
+
+    @classmethod
+    def of(cls, vote: Vote) -> Self:
+        return cls.model_validate(vote, from_attributes=True)
 
 
 class DebugOut(BaseModel):
@@ -148,9 +140,7 @@ class HitOut(RankedOut):
             memory=MemoryOut.of(hit.memory),
             score=hit.score,
             similarity=hit.similarity,
-            provenance={
-                signal: SignalOut(rank=placed.rank, score=placed.score) for signal, placed in hit.provenance.items()
-            },
+            provenance={signal: SignalOut.of(placed) for signal, placed in hit.provenance.items()},
             snippet=hit.snippet,
             debug=DebugOut.of(hit.debug) if hit.debug else None,
         )
@@ -261,9 +251,7 @@ class ExplainOut(BaseModel):
 
 
 def _votes(votes: Mapping[str, Vote]) -> dict[str, VoteOut]:
-    return {
-        name: VoteOut(rank=vote.rank, score=vote.score, contribution=vote.contribution) for name, vote in votes.items()
-    }
+    return {name: VoteOut.of(vote) for name, vote in votes.items()}
 
 
 class ListOut(PagedOut):
@@ -314,21 +302,9 @@ class StatsOut(BaseModel):
     embedding_model: str
     embedding_dimension: int | None
     memories_by_type: dict[str, int] = Field(description="The empty name counts memories without a type")
-    oldest: Moment | None
-    newest: Moment | None
+    oldest: StoredMoment | None
+    newest: StoredMoment | None
 
     @classmethod
     def of(cls, stats: StoreStats) -> "StatsOut":
-        return cls(
-            backend=stats.backend,
-            memories=stats.memories,
-            tags=stats.tags,
-            vectors=stats.vectors,
-            size_bytes=stats.size_bytes,
-            schema_version=stats.schema_version,
-            embedding_model=stats.embedding_model,
-            embedding_dimension=stats.embedding_dimension,
-            memories_by_type=dict(stats.memories_by_type),
-            oldest=None if stats.oldest is None else from_microseconds(stats.oldest),
-            newest=None if stats.newest is None else from_microseconds(stats.newest),
-        )
+        return cls.model_validate(stats, from_attributes=True)

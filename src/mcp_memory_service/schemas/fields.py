@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError
 
 from ..models import TagMatch
 from ..services.write.checks import MAX_PAGE, MAX_PAGE_SIZE
-from ..timestamps import to_microseconds
+from ..timestamps import from_microseconds, to_microseconds
 
 _NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]*)?")
 
@@ -24,7 +24,13 @@ def _isoformat(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
+def _from_inside(value: object) -> object:
+    return from_microseconds(value) if isinstance(value, int) else value
+
+
 Moment: TypeAlias = Annotated[datetime, BeforeValidator(_only_iso_text), PlainSerializer(_isoformat, when_used="json")]
+StoredMoment: TypeAlias = Annotated[Moment, BeforeValidator(_from_inside)]
+"""Of an answer: made from the microseconds that are kept."""
 Page: TypeAlias = Annotated[int, Field(ge=1, le=MAX_PAGE, description="Page, from 1")]
 PageSize: TypeAlias = Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE, description="Results on a page")]
 TagFilter: TypeAlias = Annotated[TagMatch, Field(description="Whether a memory must carry any or all of the tags")]

@@ -26,6 +26,10 @@ class _In(BaseModel):
         return kind(**{name: _frozen(getattr(self, name)) for name in shared})
 
 
+def _example(**fields: Any) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [fields]})
+
+
 def _frozen(value: object) -> Any:
     if isinstance(value, datetime):
         return to_microseconds(value)
@@ -35,16 +39,10 @@ def _frozen(value: object) -> Any:
 class MemoryIn(_In):
     """A memory to store."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "content": "Rathole forwards port 2333 of the VPS to the home lab.",
-                    "tags": ["rathole", "homelab"],
-                    "memory_type": "fact",
-                }
-            ]
-        }
+    model_config = _example(
+        content="Rathole forwards port 2333 of the VPS to the home lab.",
+        tags=["rathole", "homelab"],
+        memory_type="fact",
     )
 
     content: str = Field(description="The text to remember; its hash is the id of the memory")
@@ -85,9 +83,7 @@ class BatchIn(_In):
 class PatchIn(_In):
     """What to change of a memory. Its content is its identity: to change that, store the new and delete the old."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"tags": ["rathole", "vps"], "metadata": {"port": 2333}}]}
-    )
+    model_config = _example(tags=["rathole", "vps"], metadata={"port": 2333})
 
     tags: list[str] | None = Field(default=None, description="The new tags, in place of the old ones")
     memory_type: str | None = Field(default=None, description="The new type; null removes it")
@@ -162,11 +158,7 @@ class SearchIn(FilterIn):
 class RetrieveIn(SearchIn):
     """A search."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"query": "rathole project codebase architecture", "page_size": 5, "debug": True}]
-        }
-    )
+    model_config = _example(query="rathole project codebase architecture", page_size=5, debug=True)
 
     debug: bool = Field(default=False, description="Add the arithmetic of each score")
 
@@ -174,11 +166,7 @@ class RetrieveIn(SearchIn):
 class ExplainIn(SearchIn):
     """A search, and the memory to follow through it."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"query": "rathole project codebase architecture", "content_hash": "9f86d081884c7d65..."}]
-        }
-    )
+    model_config = _example(query="rathole project codebase architecture", content_hash="9f86d081884c7d65...")
 
     content_hash: str = Field(description="The memory to explain, returned by the search or not")
 

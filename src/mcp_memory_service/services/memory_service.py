@@ -221,12 +221,7 @@ class MemoryService:
 
     def _filter_of(self, request: SearchRequest | ListRequest) -> MemoryFilter:
         return checks.checked_filter(
-            self._namespace,
-            request.tags or (),
-            request.tag_match,
-            request.memory_type,
-            request.after,
-            request.before,
+            self._namespace, request.tags or (), request.tag_match, request.memory_type, request.after, request.before
         )
 
 

@@ -47,10 +47,7 @@ async def ready(service: Service, response: Response) -> ReadyOut:
         response.status_code = 503
         response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return ReadyOut(
-        ready=state.ready,
-        can_store=state.can_store,
-        can_search=state.can_search,
-        problems=sorted(state.problems),
+        ready=state.ready, can_store=state.can_store, can_search=state.can_search, problems=sorted(state.problems)
     )
 
 

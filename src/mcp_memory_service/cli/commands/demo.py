@@ -9,9 +9,9 @@ import click
 from ...config import load_settings
 from ...models import MemoryDraft, SearchRequest
 from ...schemas import RetrieveOut
-from ..flags import json_flag
+from ..flags import JSON
 from ..local_service import open_local
-from ..rendering import render_hits
+from ..rendering import render_hits, show
 
 QUERY = "rathole project codebase architecture"
 
@@ -36,7 +36,7 @@ _MEMORIES: tuple[tuple[str, tuple[str, ...], str], ...] = (
 
 
 @click.command()
-@json_flag
+@JSON
 def demo(as_json: bool) -> None:
     """Store a dozen memories in a temporary file and show a search with its score breakdown.
 
@@ -46,12 +46,12 @@ def demo(as_json: bool) -> None:
     """
     with tempfile.TemporaryDirectory(prefix="mcp-memory-demo-") as folder:
         found = asyncio.run(_search_in(Path(folder) / "demo.db"))
-    if as_json:
-        click.echo(found.model_dump_json(indent=2))
-        return
-    click.echo(f"Stored {len(_MEMORIES)} memories in a temporary file. Searching for: {QUERY}\n")
-    click.echo(render_hits(found))
-    click.echo("\nTry your own: mcp-memory store '...' --tag ..., then mcp-memory search '...' --debug")
+    text = (
+        f"Stored {len(_MEMORIES)} memories in a temporary file. Searching for: {QUERY}",
+        render_hits(found),
+        "Try your own: mcp-memory store '...' --tag ..., then mcp-memory search '...' --debug",
+    )
+    show(found, "\n\n".join(text), as_json=as_json)
 
 
 async def _search_in(path: Path) -> RetrieveOut:

@@ -19,16 +19,15 @@ from ...evaluation.report import DatasetReport, render_report, report_json
 from ...evaluation.sweep import ALPHAS, SWEPT_WEIGHTS, render_sweep, sweep_json
 from ...evaluation.tuning import render_tuning
 from ...evaluation.use_cases import StoreTuning, roll_back_tuning, run_dataset, sweep_dataset, sweep_store, tune_store
-from ..flags import RANKING, STORAGE, Command, json_flag, with_settings
+from ..flags import JSON, RANKING, STORAGE, with_settings
 from ..progress import ProgressLine
+from ..rendering import show
 
-
-def _cache_flag(command: Command) -> Command:
-    return click.option(
-        "--cache",
-        type=click.Path(path_type=Path),
-        help="Where vectors of evaluation texts are kept between runs [default: ~/.cache/mcp-memory-service]",
-    )(command)
+CACHE = click.option(
+    "--cache",
+    type=click.Path(path_type=Path),
+    help="Where vectors of evaluation texts are kept between runs [default: ~/.cache/mcp-memory-service]",
+)
 
 
 @click.group(name="eval")
@@ -49,8 +48,8 @@ def evaluation() -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results.json and results.svg")
 @click.option("--tuned", is_flag=True, help="Also fit the weights to each set, as tune does, and measure them")
 @click.option("--queries", type=click.IntRange(min=1), help="Ask only so many queries of each set, evenly chosen")
-@_cache_flag
-@json_flag
+@CACHE
+@JSON
 @with_settings(RANKING)
 def run(
     folders: tuple[Path, ...],
@@ -98,8 +97,8 @@ def run(
 @click.option("--weight", default="alpha", show_default=True, help="The weight to vary, such as tag_weight")
 @click.option("--values", help="Values to try, comma-separated [default for alpha: 0 to 1 in steps of 0.1]")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for sweep.json and sweep.svg")
-@_cache_flag
-@json_flag
+@CACHE
+@JSON
 @with_settings({**STORAGE, **RANKING})
 def sweep(
     folder: Path | None,
@@ -132,12 +131,12 @@ def sweep(
     if out:
         _write_json(out / "sweep.json", result)
         plot_sweep(rows, weight, out / "sweep.svg")
-    click.echo(json.dumps(result, indent=2) if as_json else render_sweep(rows, weight))
+    show(result, render_sweep(rows, weight), as_json=as_json)
 
 
 @evaluation.command()
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing")
-@json_flag
+@JSON
 @with_settings()
 def tune(dry_run: bool, settings: Settings, as_json: bool) -> None:
     """Fit the weights to your own memories; accepted only if they win on queries that did not choose them.
@@ -151,17 +150,17 @@ def tune(dry_run: bool, settings: Settings, as_json: bool) -> None:
       mcp-memory eval tune
     """
     tuned = asyncio.run(tune_store(settings, ProgressLine(), save=not dry_run))
-    if as_json:
-        click.echo(json.dumps(asdict(tuned) | {"reason": tuned.report.reason}, indent=2))
-        return
     made, said = tuned.known_items, tuned.feedback_queries
-    click.echo(f"{tuned.memories} memories, {made} queries made from them, {said} from feedback.")
-    click.echo(render_tuning(tuned.report))
-    click.echo(_outcome(tuned, dry_run=dry_run))
+    text = (
+        f"{tuned.memories} memories, {made} queries made from them, {said} from feedback.",
+        render_tuning(tuned.report),
+        _outcome(tuned, dry_run=dry_run),
+    )
+    show(asdict(tuned) | {"reason": tuned.report.reason}, "\n".join(text), as_json=as_json)
 
 
 @evaluation.command()
-@json_flag
+@JSON
 @with_settings()
 def rollback(settings: Settings, as_json: bool) -> None:
     """Put the tuned weights out of force; the ones before them count again.
@@ -171,15 +170,12 @@ def rollback(settings: Settings, as_json: bool) -> None:
       mcp-memory eval rollback
     """
     undone, current = asyncio.run(roll_back_tuning(settings))
-    if as_json:
-        result = {"rolled_back": asdict(undone) if undone else None, "current": asdict(current) if current else None}
-        click.echo(json.dumps(result, indent=2))
-        return
-    if undone is None:
-        click.echo("No tuned weights are in force.")
-        return
-    now = f"version {current.version} counts again" if current else "the defaults count again"
-    click.echo(f"Version {undone.version} is out of force; {now}. A running server takes this at its next start.")
+    text = "No tuned weights are in force."
+    if undone:
+        now = f"version {current.version} counts again" if current else "the defaults count again"
+        text = f"Version {undone.version} is out of force; {now}. A running server takes this at its next start."
+    result = {"rolled_back": asdict(undone) if undone else None, "current": asdict(current) if current else None}
+    show(result, text, as_json=as_json)
 
 
 def _values_of(weight: str, text: str | None, settings: Settings) -> list[float]:
@@ -227,7 +223,6 @@ def _cache_file(folder: Path | None) -> Path:
 
 
 def _write_json(path: Path, value: object) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
 
 
@@ -237,6 +232,4 @@ def _outcome(tuned: StoreTuning, *, dry_run: bool) -> str:
             f"Version {tuned.saved.version} is in force; mcp-memory eval rollback undoes it."
             " A running server takes it at its next start."
         )
-    if tuned.report.accepted and dry_run:
-        return "Nothing was changed (--dry-run)."
-    return "Nothing was changed."
+    return "Nothing was changed (--dry-run)." if tuned.report.accepted and dry_run else "Nothing was changed."

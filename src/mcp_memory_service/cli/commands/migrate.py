@@ -1,7 +1,6 @@
 """`mcp-memory migrate`: open both stores, copy, say what came of it."""
 
 import asyncio
-import json
 from dataclasses import asdict
 from urllib.parse import urlsplit
 
@@ -11,16 +10,17 @@ from ...bootstrap import open_backends, open_existing
 from ...config import Settings, load_settings
 from ...errors import InvalidInput
 from ...services import Migration, MigrationReport
-from ..flags import STORAGE, json_flag
+from ..flags import JSON, STORAGE
 from ..logs import log_to_stderr
 from ..progress import ProgressLine
+from ..rendering import show
 
 
 @click.command()
 @click.option("--from", "source", required=True, metavar="STORE", help="The store to copy; it is not changed")
 @click.option("--to", "target", required=True, metavar="STORE", help="Where to; made if missing")
 @STORAGE["log_level"]
-@json_flag
+@JSON
 def migrate(source: str, target: str, log_level: str | None, as_json: bool) -> None:
     """Copy all memories from one store to another, and check the copy.
 
@@ -41,10 +41,7 @@ def migrate(source: str, target: str, log_level: str | None, as_json: bool) -> N
     except KeyboardInterrupt:
         click.echo("\nInterrupted. Nothing is lost: the same command goes on where this one ended.", err=True)
         raise
-    if as_json:
-        click.echo(json.dumps(asdict(report), indent=2))
-    else:
-        click.echo(_summary(report, from_settings, to_settings))
+    show(asdict(report), _summary(report, from_settings, to_settings), as_json=as_json)
 
 
 def settings_at(address: str, log_level: str | None) -> Settings:

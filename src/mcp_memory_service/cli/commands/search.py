@@ -4,14 +4,14 @@ import click
 
 from ...config import Settings
 from ...schemas import ExplainOut, ListIn, ListOut, RetrieveIn, RetrieveOut, StatsOut
-from ..flags import RANKING, STORAGE, json_flag, listing_flags, parsed_as, with_settings
+from ..flags import JSON, LISTING, RANKING, STORAGE, parsed_as, with_settings
 from ..local_service import ask
 from ..rendering import render_explanation, render_hits, render_memories, render_stats, show
 
 
 @click.command()
 @click.argument("query")
-@listing_flags
+@LISTING
 @click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
 @click.option("--no-tags", is_flag=True, help="Do not look for tags in the query")
 @click.option("--min-similarity", type=float, help="Least cosine similarity of vector hits")
@@ -21,7 +21,7 @@ from ..rendering import render_explanation, render_hits, render_memories, render
 @click.option("--vector-weight", type=float, help="Weight of meaning, with --fts-weight in place of --alpha")
 @click.option("--explain", "explained_hash", metavar="CONTENT_HASH", help="Say why this memory is where it is")
 @click.option("--debug", is_flag=True, help="Show how each score came about")
-@json_flag
+@JSON
 @with_settings({**STORAGE, **RANKING})
 @parsed_as(RetrieveIn)
 def search(asked: RetrieveIn, no_tags: bool, explained_hash: str | None, settings: Settings, as_json: bool) -> None:
@@ -44,8 +44,8 @@ def search(asked: RetrieveIn, no_tags: bool, explained_hash: str | None, setting
 
 
 @click.command("list")
-@listing_flags
-@json_flag
+@LISTING
+@JSON
 @with_settings()
 @parsed_as(ListIn)
 def list_memories(asked: ListIn, settings: Settings, as_json: bool) -> None:
@@ -60,7 +60,7 @@ def list_memories(asked: ListIn, settings: Settings, as_json: bool) -> None:
 
 
 @click.command()
-@json_flag
+@JSON
 @with_settings()
 def stats(settings: Settings, as_json: bool) -> None:
     """Show how much is stored, and with which model.

@@ -9,7 +9,7 @@ from ...access.error_table import ExitCode
 from ...config import Settings
 from ...errors import InvalidInput, StoreRefused
 from ...schemas import FeedbackIn, MemoryIn, PurgedOut, StoredOut
-from ..flags import json_flag, parsed_as, with_settings
+from ..flags import JSON, parsed_as, with_settings
 from ..local_service import ask
 from ..rendering import render_purged, show
 
@@ -32,7 +32,7 @@ def _or_standard_input(_context: click.Context, _argument: click.Parameter, cont
 @click.option("--metadata", help="Any JSON object", callback=_json_object)
 @click.option("--created-at", help="When it came about, if not now (ISO 8601)")
 @click.option("--source", help="Who or what wrote it")
-@json_flag
+@JSON
 @with_settings()
 @parsed_as(MemoryIn)
 def store(asked: MemoryIn, settings: Settings, as_json: bool) -> None:
@@ -49,7 +49,7 @@ def store(asked: MemoryIn, settings: Settings, as_json: bool) -> None:
 @click.command()
 @click.argument("content_hash")
 @click.option("--idempotency-key", metavar="KEY", help="Makes it safe to run again: with the same KEY it is done once")
-@json_flag
+@JSON
 @with_settings()
 def delete(content_hash: str, idempotency_key: str | None, settings: Settings, as_json: bool) -> None:
     """Forget the memory with CONTENT_HASH for good.
@@ -59,13 +59,12 @@ def delete(content_hash: str, idempotency_key: str | None, settings: Settings, a
       mcp-memory delete 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
     """
     ask(settings, lambda service: service.delete_memory(content_hash, idempotency_key))
-    deleted = {"content_hash": content_hash, "deleted": True}
-    click.echo(json.dumps(deleted, indent=2) if as_json else f"Deleted: {content_hash}")
+    show({"content_hash": content_hash, "deleted": True}, f"Deleted: {content_hash}", as_json=as_json)
 
 
 @click.command()
 @click.argument("content_hashes", nargs=-1, metavar="[CONTENT_HASH]...")
-@json_flag
+@JSON
 @with_settings()
 def purge(content_hashes: tuple[str, ...], settings: Settings, as_json: bool) -> None:
     """Delete memories so that their bytes are gone from the store's files, log included.

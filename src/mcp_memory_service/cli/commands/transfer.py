@@ -1,7 +1,6 @@
 """`import` and `export`: read or write JSON Lines, say what came of it."""
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Callable, Generator
@@ -20,10 +19,11 @@ from ...errors import InvalidInput, MemoryServiceError
 from ...private_files import atomic_new_file
 from ...schemas import MemoryOut
 from ...services import Import, ImportReport, every_memory
-from ..flags import plain_json_flag, with_settings
+from ..flags import PLAIN_JSON, with_settings
 from ..lines import parts
 from ..local_service import open_local
 from ..progress import ProgressLine
+from ..rendering import show
 
 STANDARD = Path("-")
 
@@ -37,7 +37,7 @@ STANDARD = Path("-")
     show_default=True,
     help="At a bad line: stop (exit code 2), or leave it out and go on (exit code 7 at the end)",
 )
-@plain_json_flag
+@PLAIN_JSON
 @with_settings()
 def import_memories(file: Path, on_error: Literal["stop", "skip"], settings: Settings, as_json: bool) -> None:
     """Store every line of FILE (JSON Lines; - is standard input).
@@ -50,33 +50,25 @@ def import_memories(file: Path, on_error: Literal["stop", "skip"], settings: Set
       mcp-memory import memories.jsonl
       echo '{"content": "Deploys go out on Tuesdays", "tags": ["process"]}' | mcp-memory import -
     """
-    with _readable(file) as stream:
-        report = _imported(settings, stream, on_error == "skip", lambda report: _print_report(report, as_json=as_json))
-    if report.failed:
-        sys.exit(ExitCode.INCOMPLETE)
-
-
-def _imported(
-    settings: Settings, stream: BinaryIO, skips_bad: bool, print_report: Callable[[ImportReport], None]
-) -> ImportReport:
-    """Lines are read outside of the event loop, so that Ctrl-C ends the wait for a line at once."""
-    with asyncio.Runner() as runner:
+    # Lines are read outside of the event loop, so that Ctrl-C ends the wait for a line at once.
+    with _readable(file) as stream, asyncio.Runner() as runner:
         opened = AsyncExitStack()
         service = runner.run(opened.enter_async_context(open_local(settings)))
-        importing = Import(service, _tell_refused if skips_bad else None)
+        importing = Import(service, _tell_refused if on_error == "skip" else None)
         progress = _file_progress(stream)
         try:
             for part in parts(stream):
                 runner.run(importing.add(part))
                 progress()
         except (MemoryServiceError, KeyboardInterrupt):
-            print_report(importing.report)
+            _show_report(importing.report, as_json=as_json)
             click.echo("Stopped. What is stored stays: the same command goes on where this one ended.", err=True)
             raise
         finally:
             runner.run(opened.aclose())
-        print_report(importing.report)
-        return importing.report
+        _show_report(importing.report, as_json=as_json)
+    if importing.report.failed:
+        sys.exit(ExitCode.INCOMPLETE)
 
 
 def _tell_refused(error: InvalidInput) -> None:
@@ -92,15 +84,13 @@ def _file_progress(stream: BinaryIO) -> Callable[[], None]:
     return lambda: line("Importing, bytes", min(stream.tell(), total), total)
 
 
-def _print_report(report: ImportReport, *, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(asdict(report), indent=2))
-        return
-    click.echo(f"{report.read:,} lines read: {report.created:,} stored, {report.known:,} known already.")
+def _show_report(report: ImportReport, *, as_json: bool) -> None:
+    text = f"{report.read:,} lines read: {report.created:,} stored, {report.known:,} known already."
     if report.failed:
         numbers = ", ".join(map(str, report.failed_lines))
         more = ", …" if report.failed > len(report.failed_lines) else ""
-        click.echo(f"{report.failed:,} could not be stored: line {numbers}{more}.")
+        text += f"\n{report.failed:,} could not be stored: line {numbers}{more}."
+    show(asdict(report), text, as_json=as_json)
 
 
 @contextmanager

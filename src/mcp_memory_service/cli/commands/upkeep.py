@@ -1,7 +1,6 @@
 """`doctor`, `backup` and `restore`: work on the store file, say what came of it."""
 
 import asyncio
-import json
 import os
 import sys
 from dataclasses import asdict
@@ -16,13 +15,14 @@ from ...config import Settings
 from ...embeddings.chunks import embed_chunks
 from ...errors import InvalidInput
 from ...models.upkeep import DATABASE_DAMAGED, ONE_MEMORY_ONLY, Finding, Repaired
-from ..flags import plain_json_flag, with_settings
+from ..flags import PLAIN_JSON, with_settings
 from ..progress import ProgressLine
+from ..rendering import show
 
 
 @click.command()
 @click.option("--repair", is_flag=True, help="Rebuild what is wrong, after a copy of the file was made")
-@plain_json_flag
+@PLAIN_JSON
 @with_settings()
 def doctor(repair: bool, settings: Settings, as_json: bool) -> None:
     """Check every part of the SQLite file: pages, texts, vectors, tags, text index.
@@ -40,17 +40,14 @@ def doctor(repair: bool, settings: Settings, as_json: bool) -> None:
     else:
         found = store_upkeep(settings, ProgressLine()).inspect()
         done = Repaired(found, found, None)
-    if as_json:
-        click.echo(json.dumps(_as_json(settings, done), indent=2))
-    else:
-        click.echo(_diagnosis(settings, done, repair=repair))
+    show(_as_json(settings, done), _diagnosis(settings, done, repair=repair), as_json=as_json)
     if not done.after.sound:
         sys.exit(ExitCode.PROBLEMS_FOUND)
 
 
 @click.command()
 @click.argument("target")
-@plain_json_flag
+@PLAIN_JSON
 @with_settings()
 def backup(target: str, settings: Settings, as_json: bool) -> None:
     """Copy the SQLite store to the new file TARGET, or into the folder TARGET, and verify the copy.
@@ -68,15 +65,13 @@ def backup(target: str, settings: Settings, as_json: bool) -> None:
     path, manifest = store_upkeep(settings, ProgressLine()).back_up(
         _expanded(Path(target)), into_folder=target.endswith(("/", os.sep))
     )
-    if as_json:
-        click.echo(json.dumps({"backup": str(path), **asdict(manifest)}, indent=2))
-    else:
-        click.echo(f"{path}: {manifest.memories:,} memories of {settings.store}, read back and verified.")
+    text = f"{path}: {manifest.memories:,} memories of {settings.store}, read back and verified."
+    show({"backup": str(path), **asdict(manifest)}, text, as_json=as_json)
 
 
 @click.command()
 @click.argument("source", metavar="BACKUP", type=click.Path(path_type=Path))
-@plain_json_flag
+@PLAIN_JSON
 @with_settings()
 def restore(source: Path, settings: Settings, as_json: bool) -> None:
     """Put what BACKUP holds in the place of what the SQLite store holds.
@@ -89,33 +84,26 @@ def restore(source: Path, settings: Settings, as_json: bool) -> None:
       mcp-memory restore memories.backup
     """
     restored = store_upkeep(settings, ProgressLine()).restore(_expanded(source))
-    _warn_of_another_model(settings, restored.manifest.embedding_model)
-    if as_json:
-        kept = str(restored.copy) if restored.copy else None
-        click.echo(json.dumps({"store": settings.store, "copy": kept, **asdict(restored.manifest)}, indent=2))
-        return
-    manifest = restored.manifest
-    click.echo(
+    manifest, kept = restored.manifest, restored.copy
+    asyncio.run(_warn_of_another_model(settings, manifest.embedding_model))
+    text = (
         f"{settings.store} now holds the {manifest.memories:,} memories of {manifest.created_at}, with vectors of the"
         f" model {manifest.embedding_model}."
     )
-    if restored.copy:
-        click.echo(f"What it held before is in {restored.copy}.")
+    text += f"\nWhat it held before is in {kept}." if kept else ""
+    out = {"store": settings.store, "copy": str(kept) if kept else None, **asdict(manifest)}
+    show(out, text, as_json=as_json)
 
 
-def _warn_of_another_model(settings: Settings, model_id: str) -> None:
-    configured = asyncio.run(_configured_model(settings))
+async def _warn_of_another_model(settings: Settings, model_id: str) -> None:
+    async with open_embedder(settings) as embedder:
+        configured = embedder.model_id
     if model_id != configured:
         click.echo(
             f"Note: its vectors are of the model {model_id}, but {configured} is configured: services refuse the store"
             " until the MCP_MEMORY_EMBEDDING_* variables name that model.",
             err=True,
         )
-
-
-async def _configured_model(settings: Settings) -> str:
-    async with open_embedder(settings) as embedder:
-        return embedder.model_id
 
 
 def _expanded(path: Path) -> Path:

@@ -200,9 +200,7 @@ def check_text(text: str, field: str, max_chars: int, *, line_breaks: bool = Tru
         )
     allowed = "only tab and line breaks are allowed" if line_breaks else "none is allowed here"
     raise InvalidInput(
-        f"{field} has the control character U+{ord(character):04X}; {allowed}.",
-        reason="control_character",
-        field=field,
+        f"{field} has the control character U+{ord(character):04X}; {allowed}.", reason="control_character", field=field
     )
 
 

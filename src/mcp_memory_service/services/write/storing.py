@@ -54,17 +54,17 @@ class Storing:
         return [EmbeddedMemory(memory, vectors[memory.content_hash]) for memory in memories]
 
     def _checked_batch(self, drafts: Sequence[MemoryDraft]) -> list[Memory]:
-        return [self._named_check(number, draft, len(drafts)) for number, draft in enumerate(drafts)]
-
-    def _named_check(self, number: int, draft: MemoryDraft, batch_size: int) -> Memory:
-        """Check one memory of a batch; an error says which one it is."""
-        try:
-            return self._checked_memory(draft)
-        except InvalidInput as error:
-            if batch_size == 1:
-                raise
-            field = f"memories.{number}.{error.field}" if error.field else f"memories.{number}"
-            raise InvalidInput(f"{field}: {error.message}", reason=error.reason, field=field) from error
+        """An error says which memory of a batch it is."""
+        memories: list[Memory] = []
+        for number, draft in enumerate(drafts):
+            try:
+                memories.append(self._checked_memory(draft))
+            except InvalidInput as error:
+                if len(drafts) == 1:
+                    raise
+                field = f"memories.{number}.{error.field}" if error.field else f"memories.{number}"
+                raise InvalidInput(f"{field}: {error.message}", reason=error.reason, field=field) from error
+        return memories
 
     def _checked_memory(self, draft: MemoryDraft) -> Memory:
         now = self._now()
