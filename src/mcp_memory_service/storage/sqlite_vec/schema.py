@@ -1,7 +1,9 @@
 """The tables, as a list of migrations; a file is brought up to date in one transaction when it is opened."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -12,10 +14,11 @@ from ...errors import EmbeddingMismatch, ForeignStore, SchemaTooNew, StoreCorrup
 from ...models import IndexedText
 from ..ports import TextAnalyzer
 from .file.connection import BUSY_TIMEOUT_MILLISECONDS, immediate_transaction, translated_errors
-from .upkeep.backup_mark import is_backup
 
 # "MMS" and a version byte, kept in the file's header so that another program's database is recognised as such.
 APPLICATION_ID = 0x4D4D5301
+BACKUP_MARK = b"MCPMEMBK"
+"""The last bytes of a backup, which tell it from a store."""
 
 TEXT_TOKENIZER = ("unicode61", ["remove_diacritics", "0", "categories", "L* M* N* P* S* C*"])
 """Of `memory_text` since version 2."""
@@ -291,14 +294,17 @@ def require_ours(path: Path) -> None:
         raise ForeignStore(f"{path} is a database of another program, or its head is damaged; name another file.")
 
 
+def is_backup(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - len(BACKUP_MARK)), os.SEEK_SET)
+        return file.read() == BACKUP_MARK
+
+
 def _is_ours(path: Path, flags: int) -> bool:
-    connection = apsw.Connection(str(path), flags=flags)
-    try:
+    with closing(apsw.Connection(str(path), flags=flags)) as connection:
         connection.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
         has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get > 0
         return not has_tables or connection.execute("PRAGMA application_id").get == APPLICATION_ID
-    finally:
-        connection.close()
 
 
 def prepare(

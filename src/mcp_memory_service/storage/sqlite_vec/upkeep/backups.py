@@ -22,15 +22,14 @@ from ....models import Progress
 from ....models.upkeep import Manifest
 from ....private_files import atomic_new_file
 from ....timestamps import from_microseconds
-from ..schema import pinned_embedding, schema_version
-from .backup_mark import MARK
+from ..schema import BACKUP_MARK, pinned_embedding, schema_version
 from .inspection import inspect
 
 FORMAT = 1
 SQLITE_HEADER = b"SQLite format 3\0"
 LENGTH_BYTES = 8
 DIGEST_BYTES = 32
-TAIL_BYTES = LENGTH_BYTES + DIGEST_BYTES + len(MARK)
+TAIL_BYTES = LENGTH_BYTES + DIGEST_BYTES + len(BACKUP_MARK)
 CHUNK_BYTES = 1 << 20
 STEP_PAGES = 512
 
@@ -70,17 +69,17 @@ def read_manifest(backup: Path, progress: Progress) -> Manifest:
         is_database = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
         file.seek(max(0, size - TAIL_BYTES))
         tail = file.read(TAIL_BYTES)
-        if not is_database and not tail.endswith(MARK):
+        if not is_database and not tail.endswith(BACKUP_MARK):
             raise ForeignStore(f"{backup} is no backup of a memory store.")
-        if len(tail) < TAIL_BYTES or not tail.endswith(MARK):
+        if len(tail) < TAIL_BYTES or not tail.endswith(BACKUP_MARK):
             raise BackupDamaged(
                 f"{backup} does not end as a backup does: it is damaged, cut short, or a database that is in use."
             )
         digest = hashlib.sha256()
         file.seek(0)
-        for part in _chunks(file, size - DIGEST_BYTES - len(MARK), "Verifying", progress):
+        for part in _chunks(file, size - DIGEST_BYTES - len(BACKUP_MARK), "Verifying", progress):
             digest.update(part)
-        if digest.digest() != tail[LENGTH_BYTES : -len(MARK)]:
+        if digest.digest() != tail[LENGTH_BYTES : -len(BACKUP_MARK)]:
             raise BackupDamaged(f"{backup} is not as it was written: its checksum does not match.")
         length = int.from_bytes(tail[:LENGTH_BYTES], "big")
         file.seek(size - TAIL_BYTES - length)
@@ -126,7 +125,7 @@ def _seal(part: Path, manifest: Manifest, progress: Progress) -> None:
             digest.update(chunk)
         digest.update(ending)
         file.seek(manifest.database_bytes)
-        file.write(ending + digest.digest() + MARK)
+        file.write(ending + digest.digest() + BACKUP_MARK)
         file.flush()
         os.fsync(file.fileno())
 

@@ -25,9 +25,8 @@ from ..file.connection import (
 from ..file.connections import writer_queue
 from ..file.filesystems import require_local
 from ..rows import memory_by_id
-from ..schema import pinned_embedding, prepare, require_ours
+from ..schema import is_backup, pinned_embedding, prepare, require_ours
 from . import repair
-from .backup_mark import is_backup
 from .backups import copy_snapshot, read_manifest, write_backup
 from .inspection import TABLE_MISSING, inspect, is_older_version, unreadable
 from .replacement import Replacing
