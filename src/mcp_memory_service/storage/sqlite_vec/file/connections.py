@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Literal, TypeVar
+from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 import apsw
 
@@ -19,6 +19,7 @@ from .connection import connect, translated_errors
 from .writer_queue import WriterQueue
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 READER_THREADS = 4
 DISK_ERRORS = (apsw.IOError, apsw.FullError, apsw.CorruptError, apsw.CantOpenError, apsw.NoMemError)
@@ -102,17 +103,19 @@ class ConnectionPool:
         asked = time.monotonic()
         return await self._run(self._writer_thread, lambda: self._tried(work, asked))
 
-    async def outside_transaction(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def outside_transaction(
+        self, work: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """Run `work` in the turn of a writer, with no transaction around it."""
         asked = time.monotonic()
 
         def in_turn() -> T:
             with translated_errors(), self._turn(asked), self._writer.borrow() as connection:
-                return work(connection)
+                return work(connection, *args, **kwargs)
 
         return await self._run(self._writer_thread, in_turn)
 
-    async def read(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def read(self, work: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work` on one snapshot of the store."""
 
         def snapshot() -> T:
@@ -120,7 +123,7 @@ class ConnectionPool:
             reader = self._idle_readers.get()
             try:
                 with translated_errors(), reader.transaction("BEGIN", "ROLLBACK") as connection:
-                    return work(connection)
+                    return work(connection, *args, **kwargs)
             finally:
                 self._idle_readers.put(reader)
 
