@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -109,10 +109,9 @@ class SqliteVecStorage:
 
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
         def store_all(connection: apsw.Connection) -> list[StoreOutcome]:
-            checked = self._check_vectors(connection, items)
             return [
-                writes.store_memory(connection, item.memory, vectors, self._analyze)
-                for item, vectors in zip(items, checked, strict=True)
+                writes.store_memory(connection, item.memory, item.vectors, self._analyze)
+                for item in self._checked(connection, items)
             ]
 
         return await self._write(store_all)
@@ -162,20 +161,10 @@ class SqliteVecStorage:
     async def update(
         self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, key: IdempotencyKey | None = None
     ) -> Memory | None:
-        def change(connection: apsw.Connection) -> Memory | None:
-            if key is None:
-                return writes.patch_memory(connection, namespace, content_hash, patch, now, self._analyze)
-            return idempotency.patch_once(connection, namespace, content_hash, patch, now, self._analyze, key)
-
-        return await self._write(change)
+        return await self._write(idempotency.patch_once, namespace, content_hash, patch, now, self._analyze, key)
 
     async def delete(self, namespace: str, content_hash: str, key: IdempotencyKey | None = None) -> bool:
-        def remove(connection: apsw.Connection) -> bool:
-            if key is None:
-                return writes.delete_memory(connection, namespace, content_hash)
-            return idempotency.delete_once(connection, namespace, content_hash, key)
-
-        return await self._write(remove)
+        return await self._write(idempotency.delete_once, namespace, content_hash, key)
 
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
         def delete_all(connection: apsw.Connection) -> tuple[str, ...]:
@@ -202,12 +191,8 @@ class SqliteVecStorage:
         by_id = source_items(namespace, source, items, edges)
 
         def replace_all(connection: apsw.Connection) -> SourceOutcome:
-            checked = self._check_vectors(connection, list(by_id.values()))
-            fit = {
-                content_hash: EmbeddedMemory(item.memory, tuple(vectors))
-                for (content_hash, item), vectors in zip(by_id.items(), checked, strict=True)
-            }
-            return graph.replace_source(connection, namespace, source, fit, edges, self._analyze)
+            checked = {item.memory.content_hash: item for item in self._checked(connection, by_id.values())}
+            return graph.replace_source(connection, namespace, source, checked, edges, self._analyze)
 
         return await self._write(replace_all)
 
@@ -327,19 +312,18 @@ class SqliteVecStorage:
             )
         return dimension
 
-    def _check_vectors(self, connection: apsw.Connection, items: Sequence[EmbeddedMemory]) -> list[list[Vector]]:
-        """All vectors of a batch, fit to be stored; the first ones ever pin the dimension of the store."""
+    def _checked(self, connection: apsw.Connection, items: Iterable[EmbeddedMemory]) -> list[EmbeddedMemory]:
+        """With vectors that are fit to be stored; the first one ever pins the dimension of the store."""
         _, dimension = pinned_embedding(connection)
-        checked: list[list[Vector]] = []
+        checked: list[EmbeddedMemory] = []
         for item in items:
             if not item.vectors:
                 raise InvalidVector("A memory cannot be stored without an embedding.")
-            vectors = [checked_vector(vector, dimension) for vector in item.vectors]
             if dimension is None:
-                dimension = vectors[0].size
+                dimension = checked_vector(item.vectors[0], None).size
                 pin_embedding(connection, self._model_id, dimension)
-                vectors = [checked_vector(vector, dimension) for vector in vectors]
-            checked.append(vectors)
+            vectors = tuple(checked_vector(vector, dimension) for vector in item.vectors)
+            checked.append(EmbeddedMemory(item.memory, vectors))
         return checked
 
 
@@ -354,11 +338,8 @@ def _pinned_in(path: Path) -> tuple[str, int | None]:
         raise StoreRefused(f"There is no store at {path}.")
     with translated_errors():
         require_ours(path)
-        connection = connect(path, read_only=True)
-        try:
+        with closing(connect(path, read_only=True)) as connection:
             model_id, dimension = pinned_embedding(connection) if schema_version(connection) else (None, None)
-        finally:
-            connection.close()
     if model_id is None:
         raise StoreRefused(f"There is no store at {path}: the file is empty.")
     return model_id, dimension
@@ -368,13 +349,10 @@ def _prepared(path: Path, model_id: str, dimension: int | None, analyze: TextAna
     create_store_file(path)
     with translated_errors():
         require_ours(path)
-        connection = connect(path, read_only=False)
-        try:
+        with closing(connect(path, read_only=False)) as connection:
             if not is_current(connection, model_id, dimension):  # the common case waits for no writer
                 with writer_queue(path).turn():
                     prepare(connection, path, model_id, dimension, analyze)
             if not connection.readonly("main"):
                 make_store_private(path)
-        finally:
-            connection.close()
         return ConnectionPool(path)
