@@ -1,7 +1,7 @@
 """What is done to a store file as a whole: inspect it, repair it, copy it, put a copy back."""
 
-from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -29,8 +29,8 @@ from ..schema import is_backup, pinned_embedding, prepare, require_ours
 from . import repair
 from .backups import copy_snapshot, read_manifest, write_backup
 from .inspection import TABLE_MISSING, inspect, is_older_version, unreadable
-from .replacement import Replacing
-from .restore import Restoring
+from .replacement import put_aside, take_over
+from .restore import restore
 from .salvage import salvage
 
 REPAIR_BATCH = 50
@@ -111,29 +111,25 @@ class StoreUpkeep:
 
     def restore(self, backup: Path) -> Restored:
         """Put what a backup holds in the place of what the store holds, of which a copy is made first."""
-        return Restoring(self._path, self._analyze, self._progress, self._now()).run(backup)
+        return restore(backup, self._path, self._analyze, self._progress, self._now())
 
     def _make_anew(self) -> Path | None:
         """A new database from the rows, for pages that are damaged or tables that are gone."""
-        replacing = Replacing(self._path, self._progress, self._now())
         with new_private_file(self._path) as fresh, writer_queue(self._path).turn():
             with closing(apsw.Connection(str(self._path))) as damaged, closing(apsw.Connection(str(fresh))) as into:
                 model, dimension = pinned_embedding(damaged)
                 into.execute(f"PRAGMA page_size = {PAGE_BYTES}").fetchall()
                 prepare(into, fresh, model or "", dimension, self._analyze)
                 salvage(damaged, into, self._analyze, self._progress)
-            copy = replacing.put_aside("before-repair")
-            replacing.take_over(fresh)
+            copy = put_aside(self._path, "before-repair", self._now(), self._progress)
+            take_over(self._path, fresh, self._progress)
         return copy
-
-    def _copy_as_it_is(self, connection: apsw.Connection, to: Path) -> None:
-        with atomic_new_file(to) as part, closing(apsw.Connection(str(part))) as copy:
-            copy_snapshot(connection, copy, self._progress)
 
     def _rebuild(self, *, drop_unfit_vectors_of: str) -> Path:
         copy = self._path.with_name(f"{self._path.name}.before-repair-{compact(self._now())}")
         with self._connected() as connection:
-            self._copy_as_it_is(connection, copy)
+            with atomic_new_file(copy) as part, closing(apsw.Connection(str(part))) as target:
+                copy_snapshot(connection, target, self._progress)
             model, _ = pinned_embedding(connection)
             try:
                 with writer_queue(self._path).turn(), immediate_transaction(connection):
@@ -155,13 +151,8 @@ class StoreUpkeep:
                     repair.add_vectors(connection, memory_id, memory.content_hash, vectors)
             self._progress("Embedding", start + len(ids), len(missing))
 
-    @contextmanager
-    def _connected(self) -> Generator[apsw.Connection, None, None]:
-        connection = connect(self._path, read_only=False)
-        try:
-            yield connection
-        finally:
-            connection.close()
+    def _connected(self) -> closing[apsw.Connection]:
+        return closing(connect(self._path, read_only=False))
 
     def _require_file(self) -> None:
         if not self._path.is_file() or self._path.stat().st_size == 0:
