@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import apsw
 
@@ -65,7 +65,8 @@ def read_manifest(backup: Path, progress: Progress) -> Manifest:
     """The manifest of a backup whose every byte was read and found to be as it was written."""
     size = backup.stat().st_size
     with backup.open("rb") as file:
-        _forget_cached(file)
+        if hasattr(os, "posix_fadvise"):  # so that the disk is read, not what the system remembers of writing to it
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         is_database = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
         file.seek(max(0, size - TAIL_BYTES))
         tail = file.read(TAIL_BYTES)
@@ -83,7 +84,10 @@ def read_manifest(backup: Path, progress: Progress) -> Manifest:
             raise BackupDamaged(f"{backup} is not as it was written: its checksum does not match.")
         length = int.from_bytes(tail[:LENGTH_BYTES], "big")
         file.seek(size - TAIL_BYTES - length)
-        return _parsed(json.loads(file.read(length)))
+        manifest = json.loads(file.read(length))
+    if manifest["format"] > FORMAT:
+        raise SchemaTooNew("The backup was made by a newer version of this program: upgrade mcp-memory-service.")
+    return Manifest(**manifest)
 
 
 def extract_database(backup: Path, manifest: Manifest, to: Path, progress: Progress) -> None:
@@ -130,12 +134,6 @@ def _seal(part: Path, manifest: Manifest, progress: Progress) -> None:
         os.fsync(file.fileno())
 
 
-def _parsed(manifest: dict[str, Any]) -> Manifest:
-    if manifest["format"] > FORMAT:
-        raise SchemaTooNew("The backup was made by a newer version of this program: upgrade mcp-memory-service.")
-    return Manifest(**manifest)
-
-
 def _chunks(file: BinaryIO, size: int, doing: str, progress: Progress) -> Iterator[bytes]:
     done = 0
     while done < size:
@@ -145,9 +143,3 @@ def _chunks(file: BinaryIO, size: int, doing: str, progress: Progress) -> Iterat
         done += len(chunk)
         progress(doing, done >> 10, size >> 10)
         yield chunk
-
-
-def _forget_cached(file: BinaryIO) -> None:
-    """So that the disk is read and not what the system remembers of writing to it, where that can be asked for."""
-    if hasattr(os, "posix_fadvise"):
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

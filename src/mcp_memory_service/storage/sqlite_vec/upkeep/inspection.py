@@ -156,7 +156,8 @@ def _orphans(connection: apsw.Connection) -> Iterator[Finding]:
 
 
 def _content(connection: apsw.Connection) -> Iterator[Finding]:
-    changed = [memory_id for memory_id in _ids(connection) if not _is_intact(connection, memory_id)]
+    ids = [cast("int", memory_id) for (memory_id,) in connection.execute("SELECT id FROM memories")]
+    changed = [memory_id for memory_id in ids if not _is_intact(connection, memory_id)]
     for memory_id in changed[:MAX_MESSAGES]:
         kept = connection.execute("SELECT CAST(content_hash AS BLOB) FROM memories WHERE id = ?", (memory_id,)).get
         name = cast("bytes", kept or b"").decode(errors="replace")
@@ -166,10 +167,6 @@ def _content(connection: apsw.Connection) -> Iterator[Finding]:
     ).get
     if malformed:
         yield Finding("metadata_malformed", f"{malformed} memories have metadata that is no JSON object.", False)
-
-
-def _ids(connection: apsw.Connection) -> list[int]:
-    return [cast("int", memory_id) for (memory_id,) in connection.execute("SELECT id FROM memories")]
 
 
 def _is_intact(connection: apsw.Connection, memory_id: int) -> bool:

@@ -22,9 +22,11 @@ def rebuild(connection: apsw.Connection, analyze: TextAnalyzer, *, drop_unfit_ve
     connection.execute("REINDEX")
     # Before words come and go: their triggers expect the text index to be in step with them.
     connection.execute("INSERT INTO memory_text (memory_text) VALUES ('rebuild')")
-    _drop_orphans(connection)
+    for table, owner in OWNED:
+        connection.execute(f"DELETE FROM {table} WHERE {owner} NOT IN (SELECT id FROM memories)")  # noqa: S608
     _add_lost_tags(connection)
-    _recount_tags(connection)
+    connection.execute("UPDATE tags SET memories = (SELECT count(*) FROM memory_tags mt WHERE mt.tag_id = tags.id)")
+    connection.execute("DELETE FROM tags WHERE memories = 0")
     if drop_unfit_vectors:
         _drop_unfit_vectors(connection)
     connection.execute("INSERT INTO store_info (key, value) VALUES ('tags_version', '1') ON CONFLICT DO NOTHING")
@@ -66,11 +68,6 @@ def _restore_schema(connection: apsw.Connection) -> None:
             connection.execute(part.sql)
 
 
-def _drop_orphans(connection: apsw.Connection) -> None:
-    for table, owner in OWNED:
-        connection.execute(f"DELETE FROM {table} WHERE {owner} NOT IN (SELECT id FROM memories)")  # noqa: S608
-
-
 def _add_lost_tags(connection: apsw.Connection) -> None:
     """A tag whose row was lost is made again from what its memories say of it."""
     lost = connection.execute(
@@ -95,11 +92,6 @@ def _drop_unfit_vectors(connection: apsw.Connection) -> None:
         """,
         (json.dumps(unfit),),
     )
-
-
-def _recount_tags(connection: apsw.Connection) -> None:
-    connection.execute("UPDATE tags SET memories = (SELECT count(*) FROM memory_tags mt WHERE mt.tag_id = tags.id)")
-    connection.execute("DELETE FROM tags WHERE memories = 0")
 
 
 def _add_words(connection: apsw.Connection, analyze: TextAnalyzer) -> None:

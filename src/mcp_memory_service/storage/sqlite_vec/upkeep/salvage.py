@@ -1,6 +1,5 @@
 """A new database from the rows of a damaged one: nothing but the truth has to be readable, see tables.py."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import cast
 
@@ -10,7 +9,7 @@ from ....models import Progress
 from ...ports import TextAnalyzer
 from ..file.connection import immediate_transaction
 from ..queries.writes import add_tag
-from ..rows import SqlValue, memory_by_id
+from ..rows import memory_by_id
 from ..schema import insert_words
 from ..tables import KEPT, TABLES
 from .replacement import UNREADABLE
@@ -36,18 +35,10 @@ def salvage(damaged: apsw.Connection, into: apsw.Connection, analyze: TextAnalyz
 
 
 def _copy(damaged: apsw.Connection, into: apsw.Connection, table: str) -> None:
-    rows = _rows(damaged, table)
-    first = next(rows, None)
-    if first is None:
-        return
-    insert = f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(first))})"  # noqa: S608
-    into.execute(insert, first)
-    into.executemany(insert, rows)
-
-
-def _rows(connection: apsw.Connection, table: str) -> Iterator[tuple[SqlValue, ...]]:
-    """By the table itself: its indexes may be what is damaged."""
-    yield from cast("Iterator[tuple[SqlValue, ...]]", connection.execute(f"SELECT * FROM {table} NOT INDEXED"))  # noqa: S608
+    columns = len(into.execute(f"PRAGMA table_info({table})").fetchall())
+    # By the table itself: its indexes may be what is damaged.
+    rows = damaged.execute(f"SELECT * FROM {table} NOT INDEXED")  # noqa: S608
+    into.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * columns)})", rows)  # noqa: S608
 
 
 def _tag(damaged: apsw.Connection, into: apsw.Connection, memory_id: int) -> None:

@@ -61,21 +61,15 @@ class StoreUpkeep:
             with translated_errors():
                 self._require_file()
                 if is_backup(self._path):
-                    return self._inspected_backup()
+                    # It was inspected when it was made: it is sound if it is as it was written.
+                    found = read_manifest(self._path, self._progress)
+                    version = found.schema_version
+                    return Inspection(version, found.memories, found.vectors, found.tags, (), is_older_version(version))
                 require_ours(self._path)
                 with self._connected() as connection:
                     return inspect(connection, self._progress, writer_queue(self._path).turn)
-        except StoreCorrupt as error:
+        except (StoreCorrupt, BackupDamaged) as error:
             return unreadable(error.message)
-
-    def _inspected_backup(self) -> Inspection:
-        """A backup was inspected when it was made: it is sound if it is as it was written."""
-        try:
-            found = read_manifest(self._path, self._progress)
-        except BackupDamaged as error:
-            return unreadable(error.message)
-        version = found.schema_version
-        return Inspection(version, found.memories, found.vectors, found.tags, (), is_older_version(version))
 
     async def repair(self, model_id: str, embed: EmbedTexts) -> Repaired:
         """Rebuild what can be rebuilt, after a copy of the file was made. Vectors are made again if `model_id` is the
