@@ -46,9 +46,9 @@ from ..merging import source_items
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent, Inline, run_without_loop
 from ..vectors import checked_vector
-from .file.connection import connect, create_store_file, make_store_private, require_safe_sqlite, translated_errors
+from .file.connection import connect, create_store_file, make_store_private, translated_errors
 from .file.connections import ConnectionPool, writer_queue
-from .file.filesystems import require_local
+from .file.filesystems import require_trustworthy
 from .index import IndexFactory, SearchIndex, index_file
 from .queries import feedback as learning
 from .queries import graph, idempotency, reads, writes
@@ -94,7 +94,7 @@ class SqliteVecStorage:
     ) -> "SqliteVecStorage":
         """Create or migrate the file, check that its vectors are of this model, and connect to it. With an index, large
         stores are searched in memory; it takes a moment to be ready, so that it is for processes that stay."""
-        await asyncio.to_thread(_require_trustworthy, path, on_any_filesystem)
+        await asyncio.to_thread(require_trustworthy, path, on_any_filesystem=on_any_filesystem)
         connections = await asyncio.to_thread(_prepared, path, model_id, dimension, analyze)
         return cls(connections, model_id, analyze, index(connections, model_id) if index else None)
 
@@ -103,7 +103,7 @@ class SqliteVecStorage:
         cls, path: Path, analyze: TextAnalyzer, *, on_any_filesystem: bool = False
     ) -> "SqliteVecStorage":
         """The store in this file with the model it was made with; StoreRefused if there is none."""
-        await asyncio.to_thread(_require_trustworthy, path, on_any_filesystem)
+        await asyncio.to_thread(require_trustworthy, path, on_any_filesystem=on_any_filesystem)
         model_id, dimension = await asyncio.to_thread(_pinned_in, path)
         return await cls.open(path, model_id, dimension, analyze, on_any_filesystem=on_any_filesystem)
 
@@ -325,12 +325,6 @@ class SqliteVecStorage:
             vectors = tuple(checked_vector(vector, dimension) for vector in item.vectors)
             checked.append(EmbeddedMemory(item.memory, vectors))
         return checked
-
-
-def _require_trustworthy(path: Path, on_any_filesystem: bool) -> None:
-    require_safe_sqlite()
-    if not on_any_filesystem:
-        require_local(path)
 
 
 def _pinned_in(path: Path) -> tuple[str, int | None]:

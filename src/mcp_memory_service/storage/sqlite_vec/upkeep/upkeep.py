@@ -14,16 +14,9 @@ from ....timestamps import compact, now_microseconds
 from ...ports import TextAnalyzer
 from ...ports.upkeep import EmbedTexts
 from ...vectors import checked_vector
-from ..file.connection import (
-    PAGE_BYTES,
-    connect,
-    immediate_transaction,
-    real_path,
-    require_safe_sqlite,
-    translated_errors,
-)
+from ..file.connection import PAGE_BYTES, connect, immediate_transaction, real_path, translated_errors
 from ..file.connections import writer_queue
-from ..file.filesystems import require_local
+from ..file.filesystems import require_trustworthy
 from ..rows import memory_by_id
 from ..schema import is_backup, pinned_embedding, prepare, require_ours
 from . import repair
@@ -48,9 +41,7 @@ class StoreUpkeep:
         on_any_filesystem: bool = False,
         now: Callable[[], int] = now_microseconds,
     ) -> None:
-        require_safe_sqlite()
-        if not on_any_filesystem:
-            require_local(path)
+        require_trustworthy(path, on_any_filesystem=on_any_filesystem)
         self._path = real_path(path)
         self._analyze = analyze
         self._progress = progress
