@@ -266,11 +266,10 @@ class SchemaPart(NamedTuple):
 @cache
 def reference_schema() -> tuple[SchemaPart, ...]:
     """What a file that is up to date consists of."""
-    fresh = apsw.Connection(":memory:")
-    for migration in MIGRATIONS:
-        fresh.execute(migration.script).fetchall()
-    rows = fresh.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
-    fresh.close()
+    with closing(apsw.Connection(":memory:")) as fresh:
+        for migration in MIGRATIONS:
+            fresh.execute(migration.script).fetchall()
+        rows = fresh.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
     return tuple(SchemaPart(str(kind), str(name), str(sql)) for kind, name, sql in rows)
 
 
@@ -317,27 +316,24 @@ def prepare(
 ) -> None:
     """Create or migrate the tables and pin the embedding model; refuse a file that is too new for us."""
     with translated_errors(), immediate_transaction(connection):
-        _migrate(connection, path, analyze, migrations)
+        version = schema_version(connection)
+        if version > len(migrations):
+            raise SchemaTooNew(
+                f"{path} has schema version {version}, this program knows {len(migrations)}: upgrade"
+                " mcp-memory-service."
+            )
+        for migration in migrations[version:]:
+            connection.execute(migration.script).fetchall()
+            if migration.then:
+                migration.then(connection, analyze)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}").fetchall()
+        connection.execute(f"PRAGMA user_version = {len(migrations)}").fetchall()
         pin_embedding(connection, model_id, dimension)
 
 
 def is_current(connection: apsw.Connection, model_id: str, dimension: int | None) -> bool:
     """Whether there is nothing to prepare."""
     return schema_version(connection) == len(MIGRATIONS) and pinned_embedding(connection) == (model_id, dimension)
-
-
-def _migrate(connection: apsw.Connection, path: Path, analyze: TextAnalyzer, migrations: Sequence[Migration]) -> None:
-    version = schema_version(connection)
-    if version > len(migrations):
-        raise SchemaTooNew(
-            f"{path} has schema version {version}, this program knows {len(migrations)}: upgrade mcp-memory-service."
-        )
-    for migration in migrations[version:]:
-        connection.execute(migration.script).fetchall()
-        if migration.then:
-            migration.then(connection, analyze)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}").fetchall()
-    connection.execute(f"PRAGMA user_version = {len(migrations)}").fetchall()
 
 
 def schema_version(connection: apsw.Connection) -> int:
