@@ -101,7 +101,14 @@ class ConnectionPool:
         """Run `work` and roll it back, to see whether a write would succeed. After a write that the disk refused only
         a commit can tell: then the changes stay."""
         asked = time.monotonic()
-        return await self._run(self._writer_thread, lambda: self._tried(work, asked))
+
+        def tried() -> T:
+            with translated_errors():
+                if shutil.disk_usage(self.path.parent).free < MIN_FREE_BYTES:
+                    raise StorageFull("The disk is full.")
+            return self._transact(work, "COMMIT" if self._last_write_failed else "ROLLBACK", asked)
+
+        return await self._run(self._writer_thread, tried)
 
     async def outside_transaction(
         self, work: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -144,12 +151,6 @@ class ConnectionPool:
             raise
         self._last_write_failed = False
         return done
-
-    def _tried(self, work: Callable[[apsw.Connection], T], asked: float) -> T:
-        with translated_errors():
-            if shutil.disk_usage(self.path.parent).free < MIN_FREE_BYTES:
-                raise StorageFull("The disk is full.")
-        return self._transact(work, "COMMIT" if self._last_write_failed else "ROLLBACK", asked)
 
     @contextmanager
     def _turn(self, asked: float) -> Generator[None, None, None]:
