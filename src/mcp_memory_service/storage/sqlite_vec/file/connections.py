@@ -66,10 +66,6 @@ class ReopeningConnection:
             self._connection = connect(self._path, read_only=self._read_only)
         return self._connection
 
-    @property
-    def writable(self) -> bool:
-        return not self.connection.readonly("main")
-
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
@@ -155,7 +151,7 @@ class ConnectionPool:
     @contextmanager
     def _turn(self, asked: float) -> Generator[None, None, None]:
         """`asked` is when the write was asked for: it may have waited for others of this process."""
-        if not self._writer.writable:
+        if self._writer.connection.readonly("main"):
             raise StorageReadOnly(f"{self.path} can be read but not written.")
         with self._queue.turn(time.monotonic() - asked):
             self.require_same_file()  # in our turn: nobody replaces the file now

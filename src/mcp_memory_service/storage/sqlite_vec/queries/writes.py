@@ -1,5 +1,6 @@
 """The changes; each takes a connection and runs inside one write transaction."""
 
+import json
 from collections.abc import Sequence
 
 import apsw
@@ -7,7 +8,7 @@ import apsw
 from ....models import Memory, MemoryPatch, StoreOutcome, Vector, fold_tag
 from ...merging import apply_patch, first_form, unite
 from ...ports import TextAnalyzer
-from ..rows import SqlValue, find_memory, metadata_to_json
+from ..rows import SqlValue, find_memory
 from ..schema import insert_words
 from ..tables import OWNED
 
@@ -116,7 +117,7 @@ def save_changes(connection: apsw.Connection, memory_id: int, old: Memory, new: 
 
 def _changeable(new: Memory) -> tuple[SqlValue, ...]:
     """The columns of a row that may change, in the order of both statements above."""
-    metadata = metadata_to_json(new.metadata)
+    metadata = json.dumps(new.metadata, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return (new.updated_at, new.memory_type, new.source, new.session, new.sequence, metadata, new.anchor)
 
 
