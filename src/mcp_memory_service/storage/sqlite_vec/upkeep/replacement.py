@@ -49,8 +49,10 @@ def take_over(path: Path, database: Path, progress: Progress) -> Inspection:
     then."""
     with closing(apsw.Connection(str(database))) as source:
         # A number that no process has seen yet: it tells them that the tags are others now.
-        newest = max(tags_version(source), _tags_version(path)) + 1
-        source.execute("UPDATE store_info SET value = ? WHERE key = 'tags_version'", (str(newest),))
+        newest = tags_version(source)
+        with closing(apsw.Connection(str(path))) as target, suppress(*UNREADABLE):
+            newest = max(newest, tags_version(target))
+        source.execute("UPDATE store_info SET value = ? WHERE key = 'tags_version'", (str(newest + 1),))
         replaced = _overwritten(path, source, progress)
     if not replaced:
         for suffix in ("-wal", "-shm"):
@@ -75,9 +77,3 @@ def _overwritten(path: Path, source: apsw.Connection, progress: Progress) -> boo
             # Read-only is also what SQLite calls pages of another size than ours.
             return False
         return True
-
-
-def _tags_version(path: Path) -> int:
-    with closing(apsw.Connection(str(path))) as target, suppress(*UNREADABLE):
-        return tags_version(target)
-    return 0

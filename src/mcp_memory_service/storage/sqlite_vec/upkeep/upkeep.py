@@ -8,7 +8,7 @@ import apsw
 
 from ....errors import BackupDamaged, StoreCorrupt, StoreRefused
 from ....models import Progress
-from ....models.upkeep import DATABASE_DAMAGED, ONE_MEMORY_ONLY, Inspection, Manifest, Repaired, Restored
+from ....models.upkeep import DATABASE_DAMAGED, ONE_MEMORY_ONLY, Finding, Inspection, Manifest, Repaired, Restored
 from ....private_files import atomic_new_file, new_private_file
 from ....timestamps import compact, now_microseconds
 from ...ports import TextAnalyzer
@@ -21,10 +21,9 @@ from ..rows import memory_by_id
 from ..schema import is_backup, pinned_embedding, prepare, require_ours
 from . import repair
 from .backups import copy_snapshot, read_manifest, write_backup
-from .inspection import TABLE_MISSING, inspect, is_older_version, unreadable
+from .inspection import TABLE_MISSING, inspect, is_older_version, memories_without
 from .replacement import put_aside, take_over
 from .restore import restore
-from .salvage import salvage
 
 REPAIR_BATCH = 50
 
@@ -59,8 +58,8 @@ class StoreUpkeep:
                 require_ours(self._path)
                 with self._connected() as connection:
                     return inspect(connection, self._progress, writer_queue(self._path).turn)
-        except (StoreCorrupt, BackupDamaged) as error:
-            return unreadable(error.message)
+        except (StoreCorrupt, BackupDamaged) as error:  # it cannot even be opened
+            return Inspection(0, 0, 0, 0, (Finding(DATABASE_DAMAGED, error.message, rebuildable=False),))
 
     async def repair(self, model_id: str, embed: EmbedTexts) -> Repaired:
         """Rebuild what can be rebuilt, after a copy of the file was made. Vectors are made again if `model_id` is the
@@ -105,7 +104,7 @@ class StoreUpkeep:
                 model, dimension = pinned_embedding(damaged)
                 into.execute(f"PRAGMA page_size = {PAGE_BYTES}").fetchall()
                 prepare(into, fresh, model or "", dimension, self._analyze)
-                salvage(damaged, into, self._analyze, self._progress)
+                repair.salvage(damaged, into, self._analyze, self._progress)
             copy = put_aside(self._path, "before-repair", self._now(), self._progress)
             take_over(self._path, fresh, self._progress)
         return copy
@@ -124,7 +123,7 @@ class StoreUpkeep:
         return copy
 
     async def _embed_again(self, connection: apsw.Connection, dimension: int | None, embed: EmbedTexts) -> None:
-        missing = repair.without_vectors(connection)
+        missing = memories_without(connection, "vectors")
         for start in range(0, len(missing), REPAIR_BATCH):
             ids = missing[start : start + REPAIR_BATCH]
             found = [(memory_id, memory_by_id(connection, memory_id)) for memory_id in ids]
