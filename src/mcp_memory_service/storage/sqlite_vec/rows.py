@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import apsw
 
-from ...models import Memory, MemoryFilter, Metadata, scope_root
+from ...models import Memory, MemoryFilter, scope_root
 
 SqlValue: TypeAlias = "str | int | float | bytes | None"
 
@@ -40,10 +40,6 @@ def memory_from_row(row: tuple[Any, ...]) -> Memory:
         anchor=anchor,
         names=tuple(json.loads(names)) if names != "[]" else (),
     )
-
-
-def metadata_to_json(metadata: Metadata) -> str:
-    return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def condition(where: MemoryFilter) -> tuple[str, list[SqlValue]]:

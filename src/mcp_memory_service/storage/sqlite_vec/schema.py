@@ -1,7 +1,9 @@
 """The tables, as a list of migrations; a file is brought up to date in one transaction when it is opened."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -12,10 +14,11 @@ from ...errors import EmbeddingMismatch, ForeignStore, SchemaTooNew, StoreCorrup
 from ...models import IndexedText
 from ..ports import TextAnalyzer
 from .file.connection import BUSY_TIMEOUT_MILLISECONDS, immediate_transaction, translated_errors
-from .upkeep.backup_mark import is_backup
 
 # "MMS" and a version byte, kept in the file's header so that another program's database is recognised as such.
 APPLICATION_ID = 0x4D4D5301
+BACKUP_MARK = b"MCPMEMBK"
+"""The last bytes of a backup, which tell it from a store."""
 
 TEXT_TOKENIZER = ("unicode61", ["remove_diacritics", "0", "categories", "L* M* N* P* S* C*"])
 """Of `memory_text` since version 2."""
@@ -263,11 +266,10 @@ class SchemaPart(NamedTuple):
 @cache
 def reference_schema() -> tuple[SchemaPart, ...]:
     """What a file that is up to date consists of."""
-    fresh = apsw.Connection(":memory:")
-    for migration in MIGRATIONS:
-        fresh.execute(migration.script).fetchall()
-    rows = fresh.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
-    fresh.close()
+    with closing(apsw.Connection(":memory:")) as fresh:
+        for migration in MIGRATIONS:
+            fresh.execute(migration.script).fetchall()
+        rows = fresh.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
     return tuple(SchemaPart(str(kind), str(name), str(sql)) for kind, name, sql in rows)
 
 
@@ -291,14 +293,17 @@ def require_ours(path: Path) -> None:
         raise ForeignStore(f"{path} is a database of another program, or its head is damaged; name another file.")
 
 
+def is_backup(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - len(BACKUP_MARK)), os.SEEK_SET)
+        return file.read() == BACKUP_MARK
+
+
 def _is_ours(path: Path, flags: int) -> bool:
-    connection = apsw.Connection(str(path), flags=flags)
-    try:
+    with closing(apsw.Connection(str(path), flags=flags)) as connection:
         connection.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
         has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get > 0
         return not has_tables or connection.execute("PRAGMA application_id").get == APPLICATION_ID
-    finally:
-        connection.close()
 
 
 def prepare(
@@ -311,27 +316,24 @@ def prepare(
 ) -> None:
     """Create or migrate the tables and pin the embedding model; refuse a file that is too new for us."""
     with translated_errors(), immediate_transaction(connection):
-        _migrate(connection, path, analyze, migrations)
+        version = schema_version(connection)
+        if version > len(migrations):
+            raise SchemaTooNew(
+                f"{path} has schema version {version}, this program knows {len(migrations)}: upgrade"
+                " mcp-memory-service."
+            )
+        for migration in migrations[version:]:
+            connection.execute(migration.script).fetchall()
+            if migration.then:
+                migration.then(connection, analyze)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}").fetchall()
+        connection.execute(f"PRAGMA user_version = {len(migrations)}").fetchall()
         pin_embedding(connection, model_id, dimension)
 
 
 def is_current(connection: apsw.Connection, model_id: str, dimension: int | None) -> bool:
     """Whether there is nothing to prepare."""
     return schema_version(connection) == len(MIGRATIONS) and pinned_embedding(connection) == (model_id, dimension)
-
-
-def _migrate(connection: apsw.Connection, path: Path, analyze: TextAnalyzer, migrations: Sequence[Migration]) -> None:
-    version = schema_version(connection)
-    if version > len(migrations):
-        raise SchemaTooNew(
-            f"{path} has schema version {version}, this program knows {len(migrations)}: upgrade mcp-memory-service."
-        )
-    for migration in migrations[version:]:
-        connection.execute(migration.script).fetchall()
-        if migration.then:
-            migration.then(connection, analyze)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}").fetchall()
-    connection.execute(f"PRAGMA user_version = {len(migrations)}").fetchall()
 
 
 def schema_version(connection: apsw.Connection) -> int:

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
 
@@ -46,9 +46,9 @@ from ..merging import source_items
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent, Inline, run_without_loop
 from ..vectors import checked_vector
-from .file.connection import connect, create_store_file, make_store_private, require_safe_sqlite, translated_errors
+from .file.connection import connect, create_store_file, make_store_private, translated_errors
 from .file.connections import ConnectionPool, writer_queue
-from .file.filesystems import require_local
+from .file.filesystems import require_trustworthy
 from .index import IndexFactory, SearchIndex, index_file
 from .queries import feedback as learning
 from .queries import graph, idempotency, reads, writes
@@ -57,6 +57,7 @@ from .schema import MIGRATIONS, is_current, pin_embedding, pinned_embedding, pre
 from .upkeep import erasure
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 logger = logging.getLogger(__name__)
 
@@ -71,9 +72,9 @@ class SqliteVecStorage:
     """Open with `await SqliteVecStorage.open(...)`; any number of processes may have the file open at once."""
 
     def __init__(
-        self, threads: ConnectionPool, model_id: str, analyze: TextAnalyzer, index: SearchIndex | None = None
+        self, connections: ConnectionPool, model_id: str, analyze: TextAnalyzer, index: SearchIndex | None = None
     ) -> None:
-        self._threads = threads
+        self.connections = connections
         self._model_id = model_id
         self._analyze = analyze
         self.index = index
@@ -93,30 +94,24 @@ class SqliteVecStorage:
     ) -> "SqliteVecStorage":
         """Create or migrate the file, check that its vectors are of this model, and connect to it. With an index, large
         stores are searched in memory; it takes a moment to be ready, so that it is for processes that stay."""
-        await asyncio.to_thread(_require_trustworthy, path, on_any_filesystem)
-        threads = await asyncio.to_thread(_prepared, path, model_id, dimension, analyze)
-        return cls(threads, model_id, analyze, index(threads, model_id) if index else None)
+        await asyncio.to_thread(require_trustworthy, path, on_any_filesystem=on_any_filesystem)
+        connections = await asyncio.to_thread(_prepared, path, model_id, dimension, analyze)
+        return cls(connections, model_id, analyze, index(connections, model_id) if index else None)
 
     @classmethod
     async def open_existing(
         cls, path: Path, analyze: TextAnalyzer, *, on_any_filesystem: bool = False
     ) -> "SqliteVecStorage":
         """The store in this file with the model it was made with; StoreRefused if there is none."""
-        await asyncio.to_thread(_require_trustworthy, path, on_any_filesystem)
+        await asyncio.to_thread(require_trustworthy, path, on_any_filesystem=on_any_filesystem)
         model_id, dimension = await asyncio.to_thread(_pinned_in, path)
         return await cls.open(path, model_id, dimension, analyze, on_any_filesystem=on_any_filesystem)
 
-    @property
-    def connections(self) -> ConnectionPool:
-        """For what is done to the file past the port."""
-        return self._threads
-
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
         def store_all(connection: apsw.Connection) -> list[StoreOutcome]:
-            checked = self._check_vectors(connection, items)
             return [
-                writes.store_memory(connection, item.memory, vectors, self._analyze)
-                for item, vectors in zip(items, checked, strict=True)
+                writes.store_memory(connection, item.memory, item.vectors, self._analyze)
+                for item in self._checked(connection, items)
             ]
 
         return await self._write(store_all)
@@ -146,10 +141,10 @@ class SqliteVecStorage:
         return await self._read(lambda snapshot: snapshot.adjacent(content_hashes, limit, where))
 
     async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
-        return await self._threads.read(lambda connection: reads.sample_vectors(connection, namespace, limit))
+        return await self.connections.read(reads.sample_vectors, namespace, limit)
 
     async def get_all_tags(self, namespace: str) -> list[TagCount]:
-        return await self._threads.read(lambda connection: reads.all_tags(connection, namespace))
+        return await self.connections.read(reads.all_tags, namespace)
 
     async def tags_version(self, namespace: str) -> int:
         return await self._read(lambda snapshot: snapshot.tags_version(namespace))
@@ -161,25 +156,15 @@ class SqliteVecStorage:
         return await self._read(lambda snapshot: snapshot.get_many(namespace, content_hashes))
 
     async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
-        return await self._threads.read(lambda connection: reads.page_of_memories(connection, where, offset, limit))
+        return await self.connections.read(reads.page_of_memories, where, offset, limit)
 
     async def update(
         self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, key: IdempotencyKey | None = None
     ) -> Memory | None:
-        def change(connection: apsw.Connection) -> Memory | None:
-            if key is None:
-                return writes.patch_memory(connection, namespace, content_hash, patch, now, self._analyze)
-            return idempotency.patch_once(connection, namespace, content_hash, patch, now, self._analyze, key)
-
-        return await self._write(change)
+        return await self._write(idempotency.patch_once, namespace, content_hash, patch, now, self._analyze, key)
 
     async def delete(self, namespace: str, content_hash: str, key: IdempotencyKey | None = None) -> bool:
-        def remove(connection: apsw.Connection) -> bool:
-            if key is None:
-                return writes.delete_memory(connection, namespace, content_hash)
-            return idempotency.delete_once(connection, namespace, content_hash, key)
-
-        return await self._write(remove)
+        return await self._write(idempotency.delete_once, namespace, content_hash, key)
 
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
         def delete_all(connection: apsw.Connection) -> tuple[str, ...]:
@@ -189,8 +174,8 @@ class SqliteVecStorage:
         not_found = await self._write(delete_all)
         try:
             await asyncio.to_thread(self._forget_index)
-            await self._threads.outside_transaction(lambda connection: erasure.rewrite(connection, self._threads.path))
-            erased = await self._finish_erasing(erasure.READERS_WAIT_MILLISECONDS)
+            await self.connections.outside_transaction(erasure.rewrite, self.connections.path)
+            erased = await self.connections.outside_transaction(erasure.finish, erasure.READERS_WAIT_MILLISECONDS)
         except (StorageFull, StorageUnavailable) as error:
             # Deleted they are, and what is left to do is noted in the store.
             logger.warning("Deleted memories could not be erased yet: %s", error.message)
@@ -198,7 +183,7 @@ class SqliteVecStorage:
         return Purged(not_found, erased)
 
     async def stats(self, namespace: str) -> StoreStats:
-        return await self._threads.read(lambda connection: reads.store_stats(connection, namespace))
+        return await self.connections.read(reads.store_stats, namespace)
 
     async def replace_source(
         self, namespace: str, source: str, items: Sequence[EmbeddedMemory], edges: Sequence[Edge]
@@ -206,68 +191,64 @@ class SqliteVecStorage:
         by_id = source_items(namespace, source, items, edges)
 
         def replace_all(connection: apsw.Connection) -> SourceOutcome:
-            checked = self._check_vectors(connection, list(by_id.values()))
-            fit = {
-                content_hash: EmbeddedMemory(item.memory, tuple(vectors))
-                for (content_hash, item), vectors in zip(by_id.items(), checked, strict=True)
-            }
-            return graph.replace_source(connection, namespace, source, fit, edges, self._analyze)
+            checked = {item.memory.content_hash: item for item in self._checked(connection, by_id.values())}
+            return graph.replace_source(connection, namespace, source, checked, edges, self._analyze)
 
         return await self._write(replace_all)
 
     async def add_edges(self, namespace: str, edges: Sequence[Edge]) -> list[str]:
-        return await self._write(lambda connection: graph.add_edges(connection, namespace, edges))
+        return await self._write(graph.add_edges, namespace, edges)
 
     async def edges_from(
         self, namespace: str, ids: Sequence[str], kinds: Sequence[EdgeKind] = ()
     ) -> dict[str, list[Edge]]:
-        return await self._threads.read(lambda connection: graph.edges_from(connection, namespace, ids, kinds))
+        return await self.connections.read(graph.edges_from, namespace, ids, kinds)
 
     async def edges_to(
         self, namespace: str, ids: Sequence[str], kinds: Sequence[EdgeKind] = ()
     ) -> dict[str, list[Edge]]:
-        return await self._threads.read(lambda connection: graph.edges_to(connection, namespace, ids, kinds))
+        return await self.connections.read(graph.edges_to, namespace, ids, kinds)
 
     async def resolve(self, namespace: str, names: Sequence[str]) -> dict[str, list[str]]:
-        return await self._threads.read(lambda connection: graph.resolve(connection, namespace, names))
+        return await self.connections.read(graph.resolve, namespace, names)
 
     async def add_feedback(self, namespace: str, feedback: Feedback) -> bool:
-        return await self._write(lambda connection: learning.add_feedback(connection, namespace, feedback))
+        return await self._write(learning.add_feedback, namespace, feedback)
 
     async def list_feedback(self, namespace: str) -> list[Feedback]:
-        return await self._threads.read(lambda connection: learning.all_feedback(connection, namespace))
+        return await self.connections.read(learning.all_feedback, namespace)
 
     async def save_tuning(self, namespace: str, tuning: Tuning) -> Tuning:
-        return await self._write(lambda connection: learning.save_tuning(connection, namespace, tuning))
+        return await self._write(learning.save_tuning, namespace, tuning)
 
     async def current_tuning(self, namespace: str) -> Tuning | None:
-        return await self._threads.read(lambda connection: learning.current_tuning(connection, namespace))
+        return await self.connections.read(learning.current_tuning, namespace)
 
     async def roll_back_tuning(self, namespace: str) -> Tuning | None:
-        return await self._write(lambda connection: learning.roll_back_tuning(connection, namespace))
+        return await self._write(learning.roll_back_tuning, namespace)
 
     async def namespaces(self) -> list[str]:
-        return await self._threads.read(reads.namespaces)
+        return await self.connections.read(reads.namespaces)
 
     async def scan(self, cursor: str | None, limit: int) -> MemoryScan:
-        return await self._threads.read(lambda connection: reads.scan(connection, cursor, limit))
+        return await self.connections.read(reads.scan, cursor, limit)
 
     async def get_embedded(self, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
-        return await self._threads.read(lambda connection: reads.get_embedded(connection, namespace, content_hashes))
+        return await self.connections.read(reads.get_embedded, namespace, content_hashes)
 
     async def check_search(self) -> None:
         def search(connection: apsw.Connection) -> None:
             self._require_unchanged(connection)
             reads.touch_everything(connection)
 
-        await self._threads.read(search)
+        await self.connections.read(search)
 
     async def check_write(self) -> None:
         def write(connection: apsw.Connection) -> None:
             self._require_unchanged(connection)
             writes.touch(connection)
 
-        await self._threads.try_write(write)
+        await self.connections.try_write(write)
 
     async def wait_ready(self) -> None:
         if self.index:
@@ -282,7 +263,7 @@ class SqliteVecStorage:
             if self.index:
                 await self.index.close()
         finally:
-            await self._threads.close()
+            await self.connections.close()
 
     async def _read(self, read: Callable[[SnapshotReads], Coroutine[Any, Any, T]]) -> T:
         return await self._on_snapshot(lambda snapshot: run_without_loop(read(snapshot)))
@@ -294,27 +275,24 @@ class SqliteVecStorage:
             index = self.index.reader_for(connection) if self.index else None
             return work(SnapshotReads(connection, index, self._require_unchanged))
 
-        return await self._threads.read(read)
+        return await self.connections.read(read)
 
-    async def _write(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def _write(self, work: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         def checked(connection: apsw.Connection) -> tuple[T, bool]:
             self._require_unchanged(connection)
-            return work(connection), erasure.only_log_is_left(connection)
+            return work(connection, *args, **kwargs), erasure.only_log_is_left(connection)
 
-        done, may_finish_erasing = await self._threads.write(checked)
+        done, may_finish_erasing = await self.connections.write(checked)
         if may_finish_erasing and time.monotonic() >= self._try_erasing_after:
             self._try_erasing_after = time.monotonic() + ERASING_PAUSE_SECONDS
             with suppress(MemoryServiceError):  # this write is done; another one will try again
-                await self._finish_erasing(wait_milliseconds=0)
+                await self.connections.outside_transaction(erasure.finish, wait_milliseconds=0)
         return done
-
-    async def _finish_erasing(self, wait_milliseconds: int) -> bool:
-        return await self._threads.outside_transaction(lambda connection: erasure.finish(connection, wait_milliseconds))
 
     def _forget_index(self) -> None:
         """Its file holds what was purged, if not as text."""
         with translated_errors():
-            index_file(self._threads.path).unlink(missing_ok=True)
+            index_file(self.connections.path).unlink(missing_ok=True)
         if self.index:
             self.index.build_again()
 
@@ -334,26 +312,19 @@ class SqliteVecStorage:
             )
         return dimension
 
-    def _check_vectors(self, connection: apsw.Connection, items: Sequence[EmbeddedMemory]) -> list[list[Vector]]:
-        """All vectors of a batch, fit to be stored; the first ones ever pin the dimension of the store."""
+    def _checked(self, connection: apsw.Connection, items: Iterable[EmbeddedMemory]) -> list[EmbeddedMemory]:
+        """With vectors that are fit to be stored; the first one ever pins the dimension of the store."""
         _, dimension = pinned_embedding(connection)
-        checked: list[list[Vector]] = []
+        checked: list[EmbeddedMemory] = []
         for item in items:
             if not item.vectors:
                 raise InvalidVector("A memory cannot be stored without an embedding.")
-            vectors = [checked_vector(vector, dimension) for vector in item.vectors]
             if dimension is None:
-                dimension = vectors[0].size
+                dimension = checked_vector(item.vectors[0], None).size
                 pin_embedding(connection, self._model_id, dimension)
-                vectors = [checked_vector(vector, dimension) for vector in vectors]
-            checked.append(vectors)
+            vectors = tuple(checked_vector(vector, dimension) for vector in item.vectors)
+            checked.append(EmbeddedMemory(item.memory, vectors))
         return checked
-
-
-def _require_trustworthy(path: Path, on_any_filesystem: bool) -> None:
-    require_safe_sqlite()
-    if not on_any_filesystem:
-        require_local(path)
 
 
 def _pinned_in(path: Path) -> tuple[str, int | None]:
@@ -361,11 +332,8 @@ def _pinned_in(path: Path) -> tuple[str, int | None]:
         raise StoreRefused(f"There is no store at {path}.")
     with translated_errors():
         require_ours(path)
-        connection = connect(path, read_only=True)
-        try:
+        with closing(connect(path, read_only=True)) as connection:
             model_id, dimension = pinned_embedding(connection) if schema_version(connection) else (None, None)
-        finally:
-            connection.close()
     if model_id is None:
         raise StoreRefused(f"There is no store at {path}: the file is empty.")
     return model_id, dimension
@@ -375,13 +343,10 @@ def _prepared(path: Path, model_id: str, dimension: int | None, analyze: TextAna
     create_store_file(path)
     with translated_errors():
         require_ours(path)
-        connection = connect(path, read_only=False)
-        try:
+        with closing(connect(path, read_only=False)) as connection:
             if not is_current(connection, model_id, dimension):  # the common case waits for no writer
                 with writer_queue(path).turn():
                     prepare(connection, path, model_id, dimension, analyze)
             if not connection.readonly("main"):
                 make_store_private(path)
-        finally:
-            connection.close()
         return ConnectionPool(path)

@@ -45,19 +45,15 @@ def require_safe_sqlite() -> None:
 
 def create_store_file(path: Path) -> None:
     """Make the file before SQLite does, so that it is never readable by others; -wal and -shm inherit its mode."""
-    with translated_errors():
-        _require_no_lost_log(path)
-        create_private_file(path)
-
-
-def _require_no_lost_log(path: Path) -> None:
-    """SQLite would delete the log of a database that was moved away without it, with all that is only in the log."""
     log = path.with_name(path.name + "-wal")
-    if log.exists() and log.stat().st_size > 0 and not (path.exists() and path.stat().st_size > 0):
-        raise StoreRefused(
-            f"{log} belongs to a database that is gone and may hold memories: put the database back beside it under its"
-            f" old name ({path.name}), or move the log away."
-        )
+    with translated_errors():
+        # SQLite would delete the log of a database that was moved away without it, with all that is only in the log.
+        if log.exists() and log.stat().st_size > 0 and not (path.exists() and path.stat().st_size > 0):
+            raise StoreRefused(
+                f"{log} belongs to a database that is gone and may hold memories: put the database back beside it under"
+                f" its old name ({path.name}), or move the log away."
+            )
+        create_private_file(path)
 
 
 def real_path(path: Path) -> Path:
@@ -125,12 +121,10 @@ def translated_errors() -> Generator[None, None, None]:
     except (apsw.FullError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError, apsw.NoMemError, OSError) as error:
         if _disk_is_full(error):
             raise StorageFull("The disk is full.") from error
-        what = f"{error.filename} cannot" if isinstance(error, OSError) and error.filename else "The store cannot"
-        raise StorageUnavailable(f"{what} be read or written: {_reason(error)}") from error
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        what, reason = "The store", str(error)
+        if isinstance(error, OSError):
+            what, reason = error.filename or what, error.strerror or reason
+        raise StorageUnavailable(f"{what} cannot be read or written: {reason}") from error
 
 
 def _disk_is_full(error: Exception) -> bool:

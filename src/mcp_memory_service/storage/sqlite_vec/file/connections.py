@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Literal, TypeVar
+from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 import apsw
 
@@ -19,6 +19,7 @@ from .connection import connect, translated_errors
 from .writer_queue import WriterQueue
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 READER_THREADS = 4
 DISK_ERRORS = (apsw.IOError, apsw.FullError, apsw.CorruptError, apsw.CantOpenError, apsw.NoMemError)
@@ -65,10 +66,6 @@ class ReopeningConnection:
             self._connection = connect(self._path, read_only=self._read_only)
         return self._connection
 
-    @property
-    def writable(self) -> bool:
-        return not self.connection.readonly("main")
-
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
@@ -100,19 +97,28 @@ class ConnectionPool:
         """Run `work` and roll it back, to see whether a write would succeed. After a write that the disk refused only
         a commit can tell: then the changes stay."""
         asked = time.monotonic()
-        return await self._run(self._writer_thread, lambda: self._tried(work, asked))
 
-    async def outside_transaction(self, work: Callable[[apsw.Connection], T]) -> T:
+        def tried() -> T:
+            with translated_errors():
+                if shutil.disk_usage(self.path.parent).free < MIN_FREE_BYTES:
+                    raise StorageFull("The disk is full.")
+            return self._transact(work, "COMMIT" if self._last_write_failed else "ROLLBACK", asked)
+
+        return await self._run(self._writer_thread, tried)
+
+    async def outside_transaction(
+        self, work: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """Run `work` in the turn of a writer, with no transaction around it."""
         asked = time.monotonic()
 
         def in_turn() -> T:
             with translated_errors(), self._turn(asked), self._writer.borrow() as connection:
-                return work(connection)
+                return work(connection, *args, **kwargs)
 
         return await self._run(self._writer_thread, in_turn)
 
-    async def read(self, work: Callable[[apsw.Connection], T]) -> T:
+    async def read(self, work: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `work` on one snapshot of the store."""
 
         def snapshot() -> T:
@@ -120,7 +126,7 @@ class ConnectionPool:
             reader = self._idle_readers.get()
             try:
                 with translated_errors(), reader.transaction("BEGIN", "ROLLBACK") as connection:
-                    return work(connection)
+                    return work(connection, *args, **kwargs)
             finally:
                 self._idle_readers.put(reader)
 
@@ -142,16 +148,10 @@ class ConnectionPool:
         self._last_write_failed = False
         return done
 
-    def _tried(self, work: Callable[[apsw.Connection], T], asked: float) -> T:
-        with translated_errors():
-            if shutil.disk_usage(self.path.parent).free < MIN_FREE_BYTES:
-                raise StorageFull("The disk is full.")
-        return self._transact(work, "COMMIT" if self._last_write_failed else "ROLLBACK", asked)
-
     @contextmanager
     def _turn(self, asked: float) -> Generator[None, None, None]:
         """`asked` is when the write was asked for: it may have waited for others of this process."""
-        if not self._writer.writable:
+        if self._writer.connection.readonly("main"):
             raise StorageReadOnly(f"{self.path} can be read but not written.")
         with self._queue.turn(time.monotonic() - asked):
             self.require_same_file()  # in our turn: nobody replaces the file now

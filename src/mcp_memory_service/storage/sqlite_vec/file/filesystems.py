@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ....errors import UnsafeFilesystem
-from .connection import real_path
+from .connection import real_path, require_safe_sqlite
 
 MOUNTS = Path("/proc/self/mountinfo")  # Linux; elsewhere nothing is detected
 
@@ -28,9 +28,11 @@ class Mount(NamedTuple):
     kind: str
 
 
-def require_local(path: Path) -> None:
-    """Refuse a path on a mount where other machines may write, or where memory is not shared."""
-    if not MOUNTS.exists():
+def require_trustworthy(path: Path, *, on_any_filesystem: bool) -> None:
+    """Refuse an SQLite that can damage a file, and a path on a mount where other machines may write, or where memory is
+    not shared."""
+    require_safe_sqlite()
+    if on_any_filesystem or not MOUNTS.exists():
         return
     mount = mount_of(real_path(path), MOUNTS.read_text(encoding="utf-8", errors="surrogateescape"))
     if mount is not None and is_shared(mount.kind):

@@ -1,7 +1,7 @@
 """What was learned about a corpus: feedback on results, and weights that were fitted to it."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import apsw
 
@@ -41,16 +41,9 @@ def save_tuning(connection: apsw.Connection, namespace: str, tuning: Tuning) -> 
         INSERT INTO tunings (namespace, created_at, weights, queries, before, after) VALUES (?, ?, ?, ?, ?, ?)
         RETURNING version
         """,
-        (
-            namespace,
-            tuning.created_at,
-            json.dumps(asdict(tuning.weights)),
-            tuning.queries,
-            tuning.before,
-            tuning.after,
-        ),
+        (namespace, tuning.created_at, json.dumps(asdict(tuning.weights)), tuning.queries, tuning.before, tuning.after),
     ).get
-    return Tuning(tuning.weights, tuning.created_at, tuning.queries, tuning.before, tuning.after, version)
+    return replace(tuning, version=version)
 
 
 def current_tuning(connection: apsw.Connection, namespace: str) -> Tuning | None:

@@ -1,4 +1,4 @@
-"""Requests with a key: carried out and noted in one transaction, so that the same one is not carried out again."""
+"""Requests that may have a key: carried out and noted in one transaction, so that none is carried out twice."""
 
 import apsw
 
@@ -16,7 +16,7 @@ def patch_once(
     patch: MemoryPatch,
     now: int,
     analyze: TextAnalyzer,
-    key: IdempotencyKey,
+    key: IdempotencyKey | None,
 ) -> Memory | None:
     if _first_outcome(connection, namespace, key) is not None:
         found = find_memory(connection, namespace, content_hash)
@@ -27,7 +27,7 @@ def patch_once(
     return patched
 
 
-def delete_once(connection: apsw.Connection, namespace: str, content_hash: str, key: IdempotencyKey) -> bool:
+def delete_once(connection: apsw.Connection, namespace: str, content_hash: str, key: IdempotencyKey | None) -> bool:
     outcome = _first_outcome(connection, namespace, key)
     if outcome is None:
         outcome = delete_memory(connection, namespace, content_hash)
@@ -35,8 +35,10 @@ def delete_once(connection: apsw.Connection, namespace: str, content_hash: str, 
     return outcome
 
 
-def _first_outcome(connection: apsw.Connection, namespace: str, key: IdempotencyKey) -> bool | None:
-    """Whether the first request with this key found its memory; None if this is the first."""
+def _first_outcome(connection: apsw.Connection, namespace: str, key: IdempotencyKey | None) -> bool | None:
+    """Whether the first request with this key found its memory; None if this is the first, or has no key."""
+    if key is None:
+        return None
     forgotten = key.received_at - KEYS_KEPT_MICROSECONDS
     connection.execute("DELETE FROM idempotency_keys WHERE received_at <= ?", (forgotten,))
     row = connection.execute(
@@ -50,7 +52,9 @@ def _first_outcome(connection: apsw.Connection, namespace: str, key: Idempotency
     return bool(found_memory)
 
 
-def _note(connection: apsw.Connection, namespace: str, key: IdempotencyKey, *, found_memory: bool) -> None:
+def _note(connection: apsw.Connection, namespace: str, key: IdempotencyKey | None, *, found_memory: bool) -> None:
+    if key is None:
+        return
     connection.execute(
         "INSERT INTO idempotency_keys (namespace, key, fingerprint, received_at, found_memory) VALUES (?, ?, ?, ?, ?)",
         (namespace, key.key, key.fingerprint, key.received_at, int(found_memory)),

@@ -1,5 +1,6 @@
 """The changes; each takes a connection and runs inside one write transaction."""
 
+import json
 from collections.abc import Sequence
 
 import apsw
@@ -7,7 +8,7 @@ import apsw
 from ....models import Memory, MemoryPatch, StoreOutcome, Vector, fold_tag
 from ...merging import apply_patch, first_form, unite
 from ...ports import TextAnalyzer
-from ..rows import find_memory, metadata_to_json
+from ..rows import SqlValue, find_memory
 from ..schema import insert_words
 from ..tables import OWNED
 
@@ -78,23 +79,11 @@ def insert_memory(
     new = first_form(memory)
     memory_id = connection.execute(
         """
-        INSERT INTO memories (namespace, content_hash, created_at, updated_at, memory_type, source, session, sequence,
-            metadata, content, kind, anchor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 'memory'), ?) RETURNING id
+        INSERT INTO memories (namespace, content_hash, created_at, content, kind,
+            updated_at, memory_type, source, session, sequence, metadata, anchor)
+        VALUES (?, ?, ?, ?, nullif(?, 'memory'), ?, ?, ?, ?, ?, ?, ?) RETURNING id
         """,
-        (
-            new.namespace,
-            new.content_hash,
-            new.created_at,
-            new.updated_at,
-            new.memory_type,
-            new.source,
-            new.session,
-            new.sequence,
-            metadata_to_json(new.metadata),
-            new.content,
-            new.kind,
-            new.anchor,
-        ),
+        (new.namespace, new.content_hash, new.created_at, new.content, new.kind, *_changeable(new)),
     ).get
     connection.executemany(
         "INSERT INTO vectors (memory_id, embedding) VALUES (?, ?)",
@@ -114,16 +103,7 @@ def save_changes(connection: apsw.Connection, memory_id: int, old: Memory, new: 
         UPDATE memories SET updated_at = ?, memory_type = ?, source = ?, session = ?, sequence = ?, metadata = ?,
             anchor = ? WHERE id = ?
         """,
-        (
-            new.updated_at,
-            new.memory_type,
-            new.source,
-            new.session,
-            new.sequence,
-            metadata_to_json(new.metadata),
-            new.anchor,
-            memory_id,
-        ),
+        (*_changeable(new), memory_id),
     )
     if new.tags != old.tags:
         connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
@@ -133,6 +113,12 @@ def save_changes(connection: apsw.Connection, memory_id: int, old: Memory, new: 
     if new.names != old.names:
         connection.execute("DELETE FROM memory_names WHERE memory_id = ?", (memory_id,))
         _add_names(connection, memory_id, new.names)
+
+
+def _changeable(new: Memory) -> tuple[SqlValue, ...]:
+    """The columns of a row that may change, in the order of both statements above."""
+    metadata = json.dumps(new.metadata, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return (new.updated_at, new.memory_type, new.source, new.session, new.sequence, metadata, new.anchor)
 
 
 def _add_names(connection: apsw.Connection, memory_id: int, names: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import apsw
 
@@ -22,15 +22,14 @@ from ....models import Progress
 from ....models.upkeep import Manifest
 from ....private_files import atomic_new_file
 from ....timestamps import from_microseconds
-from ..schema import pinned_embedding, schema_version
-from .backup_mark import MARK
+from ..schema import BACKUP_MARK, pinned_embedding, schema_version
 from .inspection import inspect
 
 FORMAT = 1
 SQLITE_HEADER = b"SQLite format 3\0"
 LENGTH_BYTES = 8
 DIGEST_BYTES = 32
-TAIL_BYTES = LENGTH_BYTES + DIGEST_BYTES + len(MARK)
+TAIL_BYTES = LENGTH_BYTES + DIGEST_BYTES + len(BACKUP_MARK)
 CHUNK_BYTES = 1 << 20
 STEP_PAGES = 512
 
@@ -66,25 +65,29 @@ def read_manifest(backup: Path, progress: Progress) -> Manifest:
     """The manifest of a backup whose every byte was read and found to be as it was written."""
     size = backup.stat().st_size
     with backup.open("rb") as file:
-        _forget_cached(file)
+        if hasattr(os, "posix_fadvise"):  # so that the disk is read, not what the system remembers of writing to it
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         is_database = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
         file.seek(max(0, size - TAIL_BYTES))
         tail = file.read(TAIL_BYTES)
-        if not is_database and not tail.endswith(MARK):
+        if not is_database and not tail.endswith(BACKUP_MARK):
             raise ForeignStore(f"{backup} is no backup of a memory store.")
-        if len(tail) < TAIL_BYTES or not tail.endswith(MARK):
+        if len(tail) < TAIL_BYTES or not tail.endswith(BACKUP_MARK):
             raise BackupDamaged(
                 f"{backup} does not end as a backup does: it is damaged, cut short, or a database that is in use."
             )
         digest = hashlib.sha256()
         file.seek(0)
-        for part in _chunks(file, size - DIGEST_BYTES - len(MARK), "Verifying", progress):
+        for part in _chunks(file, size - DIGEST_BYTES - len(BACKUP_MARK), "Verifying", progress):
             digest.update(part)
-        if digest.digest() != tail[LENGTH_BYTES : -len(MARK)]:
+        if digest.digest() != tail[LENGTH_BYTES : -len(BACKUP_MARK)]:
             raise BackupDamaged(f"{backup} is not as it was written: its checksum does not match.")
         length = int.from_bytes(tail[:LENGTH_BYTES], "big")
         file.seek(size - TAIL_BYTES - length)
-        return _parsed(json.loads(file.read(length)))
+        manifest = json.loads(file.read(length))
+    if manifest["format"] > FORMAT:
+        raise SchemaTooNew("The backup was made by a newer version of this program: upgrade mcp-memory-service.")
+    return Manifest(**manifest)
 
 
 def extract_database(backup: Path, manifest: Manifest, to: Path, progress: Progress) -> None:
@@ -126,15 +129,9 @@ def _seal(part: Path, manifest: Manifest, progress: Progress) -> None:
             digest.update(chunk)
         digest.update(ending)
         file.seek(manifest.database_bytes)
-        file.write(ending + digest.digest() + MARK)
+        file.write(ending + digest.digest() + BACKUP_MARK)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _parsed(manifest: dict[str, Any]) -> Manifest:
-    if manifest["format"] > FORMAT:
-        raise SchemaTooNew("The backup was made by a newer version of this program: upgrade mcp-memory-service.")
-    return Manifest(**manifest)
 
 
 def _chunks(file: BinaryIO, size: int, doing: str, progress: Progress) -> Iterator[bytes]:
@@ -146,9 +143,3 @@ def _chunks(file: BinaryIO, size: int, doing: str, progress: Progress) -> Iterat
         done += len(chunk)
         progress(doing, done >> 10, size >> 10)
         yield chunk
-
-
-def _forget_cached(file: BinaryIO) -> None:
-    """So that the disk is read and not what the system remembers of writing to it, where that can be asked for."""
-    if hasattr(os, "posix_fadvise"):
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

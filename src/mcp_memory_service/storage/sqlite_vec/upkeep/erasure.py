@@ -9,7 +9,7 @@ How far it has come is kept in the store, so that any process can finish it: fir
 
 import threading
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 import apsw
 
@@ -31,8 +31,7 @@ def note_due(connection: apsw.Connection) -> None:
 
 def purges(connection: apsw.Connection) -> int:
     """How many there were: what was read before the number changed may hold what must be forgotten."""
-    row = connection.execute("SELECT value FROM store_info WHERE key = ?", (_COUNT_KEY,)).fetchone()
-    return int(cast("str", row[0])) if row else 0
+    return int(connection.execute("SELECT value FROM store_info WHERE key = ?", (_COUNT_KEY,)).get or 0)
 
 
 def rewrite(connection: apsw.Connection, path: Path) -> None:
@@ -70,8 +69,7 @@ def finish(connection: apsw.Connection, wait_milliseconds: int) -> bool:
 
 
 def only_log_is_left(connection: apsw.Connection) -> bool:
-    row = connection.execute("SELECT value FROM store_info WHERE key = ?", (_KEY,)).fetchone()
-    return row is not None and row[0] == "log"
+    return connection.execute("SELECT value FROM store_info WHERE key = ?", (_KEY,)).get == "log"
 
 
 def note_left(connection: apsw.Connection, due: Literal["rewrite", "log"]) -> None:

@@ -87,11 +87,6 @@ def _tree_is_damaged(connection: apsw.Connection, table: str) -> bool:
     return False
 
 
-def unreadable(reason: str) -> Inspection:
-    """Of a file that cannot even be opened."""
-    return Inspection(0, 0, 0, 0, (Finding(DATABASE_DAMAGED, reason, rebuildable=False),))
-
-
 def _version(connection: apsw.Connection) -> int | None:
     try:
         version = schema_version(connection)
@@ -156,7 +151,8 @@ def _orphans(connection: apsw.Connection) -> Iterator[Finding]:
 
 
 def _content(connection: apsw.Connection) -> Iterator[Finding]:
-    changed = [memory_id for memory_id in _ids(connection) if not _is_intact(connection, memory_id)]
+    ids = [cast("int", memory_id) for (memory_id,) in connection.execute("SELECT id FROM memories")]
+    changed = [memory_id for memory_id in ids if not _is_intact(connection, memory_id)]
     for memory_id in changed[:MAX_MESSAGES]:
         kept = connection.execute("SELECT CAST(content_hash AS BLOB) FROM memories WHERE id = ?", (memory_id,)).get
         name = cast("bytes", kept or b"").decode(errors="replace")
@@ -166,10 +162,6 @@ def _content(connection: apsw.Connection) -> Iterator[Finding]:
     ).get
     if malformed:
         yield Finding("metadata_malformed", f"{malformed} memories have metadata that is no JSON object.", False)
-
-
-def _ids(connection: apsw.Connection) -> list[int]:
-    return [cast("int", memory_id) for (memory_id,) in connection.execute("SELECT id FROM memories")]
 
 
 def _is_intact(connection: apsw.Connection, memory_id: int) -> bool:
@@ -184,7 +176,7 @@ def _is_intact(connection: apsw.Connection, memory_id: int) -> bool:
 
 
 def _vectors(connection: apsw.Connection) -> Iterator[Finding]:
-    missing = connection.execute("SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory_id FROM vectors)").get
+    missing = len(memories_without(connection, "vectors"))
     if missing:
         yield Finding("vectors_missing", f"{missing} memories have no vector, so no search by meaning finds them.")
     model, dimension = pinned_embedding(connection)
@@ -195,6 +187,12 @@ def _vectors(connection: apsw.Connection) -> Iterator[Finding]:
     unfit = sum(1 for _ in unfit_vectors(connection, dimension))
     if unfit:
         yield Finding("vectors_unfit", f"{unfit} vectors are not of {dimension} finite numbers, or are zero.")
+
+
+def memories_without(connection: apsw.Connection, table: str) -> list[int]:
+    """The ids of memories that have no row there."""
+    rows = connection.execute(f"SELECT id FROM memories WHERE id NOT IN (SELECT memory_id FROM {table})")  # noqa: S608
+    return [cast("int", memory_id) for (memory_id,) in rows]
 
 
 def unfit_vectors(connection: apsw.Connection, dimension: int | None) -> Iterator[int]:
@@ -224,9 +222,7 @@ def _tags(connection: apsw.Connection) -> Iterator[Finding]:
 
 
 def _words(connection: apsw.Connection) -> Iterator[Finding]:
-    missing = connection.execute(
-        "SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory_id FROM memory_words)"
-    ).get
+    missing = len(memories_without(connection, "memory_words"))
     if missing:
         yield Finding("words_missing", f"{missing} memories have no words, so no search by words finds them.")
 

@@ -1,34 +1,44 @@
-"""Makes right what can be rebuilt from the rows; each step runs inside the one write transaction of a repair."""
+"""Makes right what can be made again from the rows: in place, or as a new database where pages are damaged.
+
+What has to be readable for that, and what is made from what, is in tables.py.
+"""
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import cast
 
 import apsw
 
-from ....models import Vector
+from ....models import Progress, Vector
 from ...ports import TextAnalyzer
+from ..file.connection import immediate_transaction
 from ..queries.writes import add_tag
 from ..rows import memory_by_id
 from ..schema import insert_words, pinned_embedding, reference_schema
-from ..tables import OWNED
-from .inspection import unfit_vectors
+from ..tables import KEPT, OWNED, TABLES
+from .inspection import memories_without, unfit_vectors
+from .replacement import UNREADABLE
 
 
 def rebuild(connection: apsw.Connection, analyze: TextAnalyzer, *, drop_unfit_vectors: bool) -> None:
-    """Everything but vectors, which need a model: those that are unfit can be dropped, to be made again."""
+    """In place, in one write transaction: everything but vectors, which need a model. Those that are unfit can be
+    dropped, to be made again."""
     connection.execute("PRAGMA defer_foreign_keys = on").fetchall()
     _restore_schema(connection)
     connection.execute("REINDEX")
     # Before words come and go: their triggers expect the text index to be in step with them.
     connection.execute("INSERT INTO memory_text (memory_text) VALUES ('rebuild')")
-    _drop_orphans(connection)
+    for table, owner in OWNED:
+        connection.execute(f"DELETE FROM {table} WHERE {owner} NOT IN (SELECT id FROM memories)")  # noqa: S608
     _add_lost_tags(connection)
-    _recount_tags(connection)
+    connection.execute("UPDATE tags SET memories = (SELECT count(*) FROM memory_tags mt WHERE mt.tag_id = tags.id)")
+    connection.execute("DELETE FROM tags WHERE memories = 0")
     if drop_unfit_vectors:
         _drop_unfit_vectors(connection)
     connection.execute("INSERT INTO store_info (key, value) VALUES ('tags_version', '1') ON CONFLICT DO NOTHING")
-    _add_words(connection, analyze)
+    for memory_id in memories_without(connection, "memory_words"):
+        _add_words(connection, memory_id, analyze)
     # Nothing that was derived from the rows before holds any more.
     connection.execute("DELETE FROM changes")
     note_change(connection, memory_id=0)
@@ -37,12 +47,6 @@ def rebuild(connection: apsw.Connection, analyze: TextAnalyzer, *, drop_unfit_ve
 def note_change(connection: apsw.Connection, memory_id: int) -> None:
     """Where something of a memory changes without its row."""
     connection.execute("INSERT INTO changes (memory_id) VALUES (?)", (memory_id,))
-
-
-def without_vectors(connection: apsw.Connection) -> list[int]:
-    """The ids of memories that no search by meaning finds."""
-    rows = connection.execute("SELECT id FROM memories WHERE id NOT IN (SELECT memory_id FROM vectors)")
-    return [cast("int", memory_id) for (memory_id,) in rows]
 
 
 def add_vectors(connection: apsw.Connection, memory_id: int, content_hash: str, vectors: Sequence[Vector]) -> None:
@@ -64,11 +68,6 @@ def _restore_schema(connection: apsw.Connection) -> None:
     for part in reference_schema():
         if part.name not in there and part.kind != "table":
             connection.execute(part.sql)
-
-
-def _drop_orphans(connection: apsw.Connection) -> None:
-    for table, owner in OWNED:
-        connection.execute(f"DELETE FROM {table} WHERE {owner} NOT IN (SELECT id FROM memories)")  # noqa: S608
 
 
 def _add_lost_tags(connection: apsw.Connection) -> None:
@@ -97,14 +96,44 @@ def _drop_unfit_vectors(connection: apsw.Connection) -> None:
     )
 
 
-def _recount_tags(connection: apsw.Connection) -> None:
-    connection.execute("UPDATE tags SET memories = (SELECT count(*) FROM memory_tags mt WHERE mt.tag_id = tags.id)")
-    connection.execute("DELETE FROM tags WHERE memories = 0")
+def _add_words(connection: apsw.Connection, memory_id: int, analyze: TextAnalyzer) -> None:
+    memory = memory_by_id(connection, memory_id)
+    if memory is not None:
+        insert_words(connection, memory_id, analyze(memory.content, memory.tags))
 
 
-def _add_words(connection: apsw.Connection, analyze: TextAnalyzer) -> None:
-    rows = connection.execute("SELECT id FROM memories WHERE id NOT IN (SELECT memory_id FROM memory_words)").fetchall()
-    for (memory_id,) in rows:
-        memory = memory_by_id(connection, cast("int", memory_id))
-        if memory is not None:
-            insert_words(connection, cast("int", memory_id), analyze(memory.content, memory.tags))
+def salvage(damaged: apsw.Connection, into: apsw.Connection, analyze: TextAnalyzer, progress: Progress) -> None:
+    """Fill a new store with the truth, and with what else can be read. Each other table is taken over whole or not at
+    all: the vectors of a memory belong together."""
+    with immediate_transaction(into):
+        for table in TABLES:
+            if table.role == "truth" and table.name != "memory_tags":  # tags get new numbers, see below
+                _copy(damaged, into, table.name)
+        ids = [cast("int", memory_id) for (memory_id,) in into.execute("SELECT id FROM memories").fetchall()]
+        for number, memory_id in enumerate(ids, start=1):
+            _tag(damaged, into, memory_id)
+            _add_words(into, memory_id, analyze)
+            progress("Rebuilding", number, len(ids))
+    for name in KEPT:
+        with suppress(*UNREADABLE), immediate_transaction(into):
+            _copy(damaged, into, name)
+
+
+def _copy(damaged: apsw.Connection, into: apsw.Connection, table: str) -> None:
+    columns = len(into.execute(f"PRAGMA table_info({table})").fetchall())
+    # By the table itself: its indexes may be what is damaged.
+    rows = damaged.execute(f"SELECT * FROM {table} NOT INDEXED")  # noqa: S608
+    into.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * columns)})", rows)  # noqa: S608
+
+
+def _tag(damaged: apsw.Connection, into: apsw.Connection, memory_id: int) -> None:
+    rows = damaged.execute(
+        """
+        SELECT m.namespace, mt.position, mt.display FROM memory_tags mt NOT INDEXED JOIN memories m NOT INDEXED
+            ON m.id = mt.memory_id
+        WHERE mt.memory_id = ? ORDER BY mt.position
+        """,
+        (memory_id,),
+    ).fetchall()
+    for namespace, position, display in rows:
+        add_tag(into, memory_id, *cast("tuple[str, int, str]", (namespace, position, display)))

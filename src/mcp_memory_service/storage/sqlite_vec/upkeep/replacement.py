@@ -27,65 +27,53 @@ UNREADABLE = (
 )  # fmt: skip
 
 
-class Replacing:
-    """Both steps belong into one turn."""
+def put_aside(path: Path, reason: str, now: int, progress: Progress) -> Path | None:
+    """A backup of what is there; what is not sound is copied byte by byte, with its log."""
+    if path.stat().st_size == 0:
+        return None
+    copy = path.with_name(f"{path.name}.{reason}-{compact(now)}")
+    try:
+        with closing(connect(path, read_only=False)) as connection:
+            write_backup(connection, copy, now, progress)
+    except (StoreCorrupt, *UNREADABLE):
+        for suffix in ("-wal", ""):
+            source = path.with_name(path.name + suffix)
+            if source.exists():
+                with atomic_new_file(copy.with_name(copy.name + suffix)) as part:
+                    shutil.copyfile(source, part)
+    return copy
 
-    def __init__(self, path: Path, progress: Progress, now: int) -> None:
-        self._path = path
-        self._progress = progress
-        self._now = now
 
-    def put_aside(self, reason: str) -> Path | None:
-        """A backup of what is there; what is not sound is copied byte by byte, with its log."""
-        if self._path.stat().st_size == 0:
-            return None
-        copy = self._path.with_name(f"{self._path.name}.{reason}-{compact(self._now)}")
+def take_over(path: Path, database: Path, progress: Progress) -> Inspection:
+    """Put a database in the place of what is there; in the same turn as `put_aside`. Returns what the store is like
+    then."""
+    with closing(apsw.Connection(str(database))) as source:
+        # A number that no process has seen yet: it tells them that the tags are others now.
+        newest = tags_version(source)
+        with closing(apsw.Connection(str(path))) as target, suppress(*UNREADABLE):
+            newest = max(newest, tags_version(target))
+        source.execute("UPDATE store_info SET value = ? WHERE key = 'tags_version'", (str(newest + 1),))
+        replaced = _overwritten(path, source, progress)
+    if not replaced:
+        for suffix in ("-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        database.replace(path)
+        sync_folder(path.parent)
+    make_store_private(path)
+    with closing(connect(path, read_only=False)) as target:
+        with suppress(apsw.FullError, apsw.IOError):  # it is done; the log is emptied when there is room
+            target.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return inspect(target, progress)
+
+
+def _overwritten(path: Path, source: apsw.Connection, progress: Progress) -> bool:
+    """Whether the file could take all pages of `source` in one transaction. It is asked for nothing but that: its
+    tables may be damaged."""
+    with closing(apsw.Connection(str(path))) as target:
+        target.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
         try:
-            with closing(connect(self._path, read_only=False)) as connection:
-                write_backup(connection, copy, self._now, self._progress)
-        except (StoreCorrupt, *UNREADABLE):
-            for suffix in ("-wal", ""):
-                self._copy_bytes(suffix, copy)
-        return copy
-
-    def _copy_bytes(self, suffix: str, copy: Path) -> None:
-        source, target = (file.with_name(file.name + suffix) for file in (self._path, copy))
-        if not source.exists():
-            return
-        with atomic_new_file(target) as part:
-            shutil.copyfile(source, part)
-
-    def take_over(self, database: Path) -> Inspection:
-        """Returns what the store is like then."""
-        with closing(apsw.Connection(str(database))) as source:
-            # A number that no process has seen yet: it tells them that the tags are others now.
-            newest = max(tags_version(source), self._tags_version()) + 1
-            source.execute("UPDATE store_info SET value = ? WHERE key = 'tags_version'", (str(newest),))
-            replaced = self._overwritten(source)
-        if not replaced:
-            for suffix in ("-wal", "-shm"):
-                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-            database.replace(self._path)
-            sync_folder(self._path.parent)
-        make_store_private(self._path)
-        with closing(connect(self._path, read_only=False)) as target:
-            with suppress(apsw.FullError, apsw.IOError):  # it is done; the log is emptied when there is room
-                target.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            return inspect(target, self._progress)
-
-    def _overwritten(self, source: apsw.Connection) -> bool:
-        """Whether the file could take all pages of `source` in one transaction. It is asked for nothing but that: its
-        tables may be damaged."""
-        with closing(apsw.Connection(str(self._path))) as target:
-            target.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
-            try:
-                copy_pages(source, target, self._progress)
-            except (apsw.NotADBError, apsw.CorruptError, apsw.ReadOnlyError):
-                # Read-only is also what SQLite calls pages of another size than ours.
-                return False
-            return True
-
-    def _tags_version(self) -> int:
-        with closing(apsw.Connection(str(self._path))) as target, suppress(*UNREADABLE):
-            return tags_version(target)
-        return 0
+            copy_pages(source, target, progress)
+        except (apsw.NotADBError, apsw.CorruptError, apsw.ReadOnlyError):
+            # Read-only is also what SQLite calls pages of another size than ours.
+            return False
+        return True

@@ -1,38 +1,29 @@
 """What is done to a store file as a whole: inspect it, repair it, copy it, put a copy back."""
 
-from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import apsw
 
 from ....errors import BackupDamaged, StoreCorrupt, StoreRefused
 from ....models import Progress
-from ....models.upkeep import DATABASE_DAMAGED, ONE_MEMORY_ONLY, Inspection, Manifest, Repaired, Restored
+from ....models.upkeep import DATABASE_DAMAGED, ONE_MEMORY_ONLY, Finding, Inspection, Manifest, Repaired, Restored
 from ....private_files import atomic_new_file, new_private_file
 from ....timestamps import compact, now_microseconds
 from ...ports import TextAnalyzer
 from ...ports.upkeep import EmbedTexts
 from ...vectors import checked_vector
-from ..file.connection import (
-    PAGE_BYTES,
-    connect,
-    immediate_transaction,
-    real_path,
-    require_safe_sqlite,
-    translated_errors,
-)
+from ..file.connection import PAGE_BYTES, connect, immediate_transaction, real_path, translated_errors
 from ..file.connections import writer_queue
-from ..file.filesystems import require_local
+from ..file.filesystems import require_trustworthy
 from ..rows import memory_by_id
-from ..schema import pinned_embedding, prepare, require_ours
+from ..schema import is_backup, pinned_embedding, prepare, require_ours
 from . import repair
-from .backup_mark import is_backup
 from .backups import copy_snapshot, read_manifest, write_backup
-from .inspection import TABLE_MISSING, inspect, is_older_version, unreadable
-from .replacement import Replacing
-from .restore import Restoring
-from .salvage import salvage
+from .inspection import TABLE_MISSING, inspect, is_older_version, memories_without
+from .replacement import put_aside, take_over
+from .restore import restore
 
 REPAIR_BATCH = 50
 
@@ -49,9 +40,7 @@ class StoreUpkeep:
         on_any_filesystem: bool = False,
         now: Callable[[], int] = now_microseconds,
     ) -> None:
-        require_safe_sqlite()
-        if not on_any_filesystem:
-            require_local(path)
+        require_trustworthy(path, on_any_filesystem=on_any_filesystem)
         self._path = real_path(path)
         self._analyze = analyze
         self._progress = progress
@@ -62,21 +51,15 @@ class StoreUpkeep:
             with translated_errors():
                 self._require_file()
                 if is_backup(self._path):
-                    return self._inspected_backup()
+                    # It was inspected when it was made: it is sound if it is as it was written.
+                    found = read_manifest(self._path, self._progress)
+                    version = found.schema_version
+                    return Inspection(version, found.memories, found.vectors, found.tags, (), is_older_version(version))
                 require_ours(self._path)
                 with self._connected() as connection:
                     return inspect(connection, self._progress, writer_queue(self._path).turn)
-        except StoreCorrupt as error:
-            return unreadable(error.message)
-
-    def _inspected_backup(self) -> Inspection:
-        """A backup was inspected when it was made: it is sound if it is as it was written."""
-        try:
-            found = read_manifest(self._path, self._progress)
-        except BackupDamaged as error:
-            return unreadable(error.message)
-        version = found.schema_version
-        return Inspection(version, found.memories, found.vectors, found.tags, (), is_older_version(version))
+        except (StoreCorrupt, BackupDamaged) as error:  # it cannot even be opened
+            return Inspection(0, 0, 0, 0, (Finding(DATABASE_DAMAGED, error.message, rebuildable=False),))
 
     async def repair(self, model_id: str, embed: EmbedTexts) -> Repaired:
         """Rebuild what can be rebuilt, after a copy of the file was made. Vectors are made again if `model_id` is the
@@ -112,29 +95,25 @@ class StoreUpkeep:
 
     def restore(self, backup: Path) -> Restored:
         """Put what a backup holds in the place of what the store holds, of which a copy is made first."""
-        return Restoring(self._path, self._analyze, self._progress, self._now()).run(backup)
+        return restore(backup, self._path, self._analyze, self._progress, self._now())
 
     def _make_anew(self) -> Path | None:
         """A new database from the rows, for pages that are damaged or tables that are gone."""
-        replacing = Replacing(self._path, self._progress, self._now())
         with new_private_file(self._path) as fresh, writer_queue(self._path).turn():
             with closing(apsw.Connection(str(self._path))) as damaged, closing(apsw.Connection(str(fresh))) as into:
                 model, dimension = pinned_embedding(damaged)
                 into.execute(f"PRAGMA page_size = {PAGE_BYTES}").fetchall()
                 prepare(into, fresh, model or "", dimension, self._analyze)
-                salvage(damaged, into, self._analyze, self._progress)
-            copy = replacing.put_aside("before-repair")
-            replacing.take_over(fresh)
+                repair.salvage(damaged, into, self._analyze, self._progress)
+            copy = put_aside(self._path, "before-repair", self._now(), self._progress)
+            take_over(self._path, fresh, self._progress)
         return copy
-
-    def _copy_as_it_is(self, connection: apsw.Connection, to: Path) -> None:
-        with atomic_new_file(to) as part, closing(apsw.Connection(str(part))) as copy:
-            copy_snapshot(connection, copy, self._progress)
 
     def _rebuild(self, *, drop_unfit_vectors_of: str) -> Path:
         copy = self._path.with_name(f"{self._path.name}.before-repair-{compact(self._now())}")
         with self._connected() as connection:
-            self._copy_as_it_is(connection, copy)
+            with atomic_new_file(copy) as part, closing(apsw.Connection(str(part))) as target:
+                copy_snapshot(connection, target, self._progress)
             model, _ = pinned_embedding(connection)
             try:
                 with writer_queue(self._path).turn(), immediate_transaction(connection):
@@ -144,7 +123,7 @@ class StoreUpkeep:
         return copy
 
     async def _embed_again(self, connection: apsw.Connection, dimension: int | None, embed: EmbedTexts) -> None:
-        missing = repair.without_vectors(connection)
+        missing = memories_without(connection, "vectors")
         for start in range(0, len(missing), REPAIR_BATCH):
             ids = missing[start : start + REPAIR_BATCH]
             found = [(memory_id, memory_by_id(connection, memory_id)) for memory_id in ids]
@@ -156,13 +135,8 @@ class StoreUpkeep:
                     repair.add_vectors(connection, memory_id, memory.content_hash, vectors)
             self._progress("Embedding", start + len(ids), len(missing))
 
-    @contextmanager
-    def _connected(self) -> Generator[apsw.Connection, None, None]:
-        connection = connect(self._path, read_only=False)
-        try:
-            yield connection
-        finally:
-            connection.close()
+    def _connected(self) -> closing[apsw.Connection]:
+        return closing(connect(self._path, read_only=False))
 
     def _require_file(self) -> None:
         if not self._path.is_file() or self._path.stat().st_size == 0:

@@ -84,21 +84,19 @@ class AllRows:
         """The memories that were changed or deleted after they were read."""
 
     def batches(self, size: int) -> Iterator[Batch]:
-        while (batch := self._next(size)).documents:
-            yield batch
-
-    def _next(self, size: int) -> Batch:
         sql = f"""
             SELECT {COLUMNS_OF_ROW} FROM memories m JOIN memory_words w ON w.memory_id = m.id
             WHERE m.id > ? ORDER BY m.id LIMIT ?
         """  # noqa: S608
-        with _one_snapshot(self._connection):
-            self._note_changes()
-            rows = list(map(DocumentRow._make, self._connection.execute(sql, (self._last_id, size))))
-            batch = with_vectors(self._connection, rows)
-        if rows:
+        while True:
+            with _one_snapshot(self._connection):
+                self._note_changes()
+                rows = list(map(DocumentRow._make, self._connection.execute(sql, (self._last_id, size))))
+                batch = with_vectors(self._connection, rows)
+            if not rows:
+                return
             self._last_id = rows[-1].memory_id
-        return batch
+            yield batch
 
     def _note_changes(self) -> None:
         newest = newest_position(self._connection)

@@ -143,7 +143,7 @@ def _require_intact(file: BinaryIO, columns: list[dict[str, Any]]) -> None:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
     for column in columns:
         file.seek(column["start"])
-        left, crc = _bytes_of(column), 0
+        left, crc = math.prod(column["shape"]) * np.dtype(column["type"]).itemsize, 0
         while left:
             chunk = file.read(min(left, CHUNK_BYTES))
             if not chunk:
@@ -152,10 +152,6 @@ def _require_intact(file: BinaryIO, columns: list[dict[str, Any]]) -> None:
             crc = zlib.crc32(chunk, crc)
         if crc != column["crc"]:
             raise ValueError(f"its column {column['name']} is damaged")
-
-
-def _bytes_of(column: dict[str, Any]) -> int:
-    return math.prod(cast("list[int]", column["shape"])) * np.dtype(column["type"]).itemsize
 
 
 def _column(mapped: mmap.mmap, column: dict[str, Any]) -> Column:
