@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ....hybrid_search.columns.digests import DIGEST_BYTES
 from ..schema import TEXT_TOKENIZER, pinned_embedding
-from .format.quantization import Quantizer, as_bytes
+from .format.quantization import Quantizer
 from .format.segment import NO_SEQUENCE, NONE, Chunks, Documents
 
 Tokens = Callable[[str], list[str]]
@@ -157,7 +157,7 @@ def encoded_documents(
 
 
 def encoded_chunks(batch: Batch, first_document: int, quantizer: Quantizer) -> Chunks:
-    stored, scales = as_bytes(batch.vectors)
+    stored, scales = quantizer.stored(batch.vectors)
     return Chunks(
         documents=(batch.places + first_document).astype(np.int32),
         stored=stored,

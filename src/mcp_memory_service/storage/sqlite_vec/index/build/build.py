@@ -19,7 +19,7 @@ from .....errors import StorageUnavailable
 from ...schema import pinned_embedding
 from ..format.quantization import Quantizer
 from ..format.segment import NAME, TAG, WORD, Chunks, Documents, tag_term, term_keys
-from ..format.segment_file import Column, Header, write_segment_file
+from ..format.segment_file import Column, Header, SegmentData, write_segment_file
 from ..source import (
     COLUMNS_OF_ROW,
     Batch,
@@ -40,26 +40,28 @@ SAMPLED_VECTORS = 20_000
 
 
 def build(connection: apsw.Connection, target: Path) -> None:
-    """Read all rows and replace the file of the index. It names the memories that changed after they were read, which
-    are read again when it is loaded."""
+    """Read all rows and replace the file of the index."""
+    write_segment_file(target, columns_of_rows(connection))
+
+
+def columns_of_rows(connection: apsw.Connection, *, exact: bool = False) -> SegmentData:
+    """All rows as columns, with vectors as they are or as bytes. They name the memories that changed after they were
+    read, which are read again when the columns are used."""
     model_id, _ = pinned_embedding(connection)
     rows = AllRows(connection)
-    made = _Columns(Quantizer.fitted(_sample(connection)), tokens_like(connection))
+    made = _Columns(Quantizer.fitted(_sample(connection), exact=exact), tokens_like(connection))
     for batch in rows.batches(BATCH):
         made.add(batch)
     columns = made.columns() | {"changed_since": np.array(sorted(rows.changed_since), np.int64)}
-    write_segment_file(
-        target,
-        Header(
-            position=rows.position,
-            model_id=model_id or "",
-            salt=made.terms.salt,
-            tokens=made.tokens,
-            namespaces=tuple(made.namespaces.names),
-            memory_types=tuple(made.memory_types.names),
-        ),
-        columns,
+    header = Header(
+        position=rows.position,
+        model_id=model_id or "",
+        salt=made.terms.salt,
+        tokens=made.tokens,
+        namespaces=tuple(made.namespaces.names),
+        memory_types=tuple(made.memory_types.names),
     )
+    return SegmentData(header, columns, exact)
 
 
 def _sample(connection: apsw.Connection) -> NDArray[np.float32]:

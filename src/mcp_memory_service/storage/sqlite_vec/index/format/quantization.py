@@ -43,11 +43,19 @@ class Quantizer:
     """
 
     mean: NDArray[np.float32]
+    exact: bool = False
+    """Whether vectors are stored as they are beside their codes, not as bytes."""
 
     @classmethod
-    def fitted(cls, sample: NDArray[np.float32]) -> "Quantizer":
+    def fitted(cls, sample: NDArray[np.float32], *, exact: bool = False) -> "Quantizer":
         mean = unit_length(sample).mean(axis=0, dtype=np.float64) if len(sample) else np.zeros(sample.shape[1])
-        return cls(mean.astype(np.float32))
+        return cls(mean.astype(np.float32), exact)
+
+    def stored(self, vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8 | np.float32], NDArray[np.float32]]:
+        """Each vector, made as long as 1, and the number that what is stored of it is a multiple of."""
+        if self.exact:
+            return unit_length(vectors), np.ones(len(vectors), np.float32)
+        return as_bytes(vectors)
 
     def codes(self, vectors: NDArray[np.float32]) -> Codes:
         """The bits of each vector in a column of its own, 64 to a row."""
@@ -97,14 +105,16 @@ def as_bytes(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np
 
 
 def similarities(
-    stored: NDArray[np.int8], scales: NDArray[np.float32], rows: NDArray[np.intp], query: Vector
+    stored: NDArray[np.int8 | np.float32], scales: NDArray[np.float32], rows: NDArray[np.intp], query: Vector
 ) -> NDArray[np.float32]:
-    """Cosines to within about 0.002; `query` has the length 1."""
+    """Cosines, of bytes to within about 0.002; `query` has the length 1."""
     products = np.empty(rows.size, np.float32)
     for start in range(0, rows.size, COMPARED_AT_ONCE):
         some = rows[start : start + COMPARED_AT_ONCE]
         # Row by row, not as a product of matrices: its threads would fight those of other searches for the cores.
-        np.vecdot(stored.take(some, axis=0).astype(np.float32), query, out=products[start : start + some.size])
+        np.vecdot(
+            stored.take(some, axis=0).astype(np.float32, copy=False), query, out=products[start : start + some.size]
+        )
     return products * scales[rows]
 
 

@@ -120,7 +120,7 @@ class Chunks:
 
     documents: NDArray[np.int32]
     """The rows of their memories."""
-    stored: NDArray[np.int8]
+    stored: NDArray[np.int8 | np.float32]
     scales: NDArray[np.float32]
     codes: NDArray[np.uint64]
     """One column for each vector, not a row."""

@@ -58,9 +58,11 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentFile:
+class SegmentData:
     header: Header
     columns: Mapping[str, Column]
+    exact: bool = False
+    """Whether vectors are kept as they are, not as bytes: never in a file, but in memory for a small store."""
 
 
 def index_file(store: Path) -> Path:
@@ -69,11 +71,11 @@ def index_file(store: Path) -> Path:
     return file.with_name(f"{file.name}-index")
 
 
-def write_segment_file(target: Path, header: Header, columns: Mapping[str, Column]) -> None:
+def write_segment_file(target: Path, data: SegmentData) -> None:
     """In the place of an older one, all at once. Not synced: after a power cut the checksums tell."""
     with new_private_file(target) as new:
         with new.open("r+b") as file:
-            _write(file, header, columns)
+            _write(file, data.header, data.columns)
         new.replace(target)
 
 
@@ -103,7 +105,7 @@ def _chunks(column: Column) -> Iterator[memoryview]:
     return (data[start : start + CHUNK_BYTES] for start in range(0, len(data), CHUNK_BYTES))
 
 
-def read_segment_file(path: Path) -> SegmentFile:
+def read_segment_file(path: Path) -> SegmentData:
     """Checked and mapped; Unusable if it is not there, damaged, or of another format."""
     try:
         with path.open("rb") as file:
@@ -118,7 +120,7 @@ def read_segment_file(path: Path) -> SegmentFile:
         raise Unusable(str(error)) from error
     with suppress(OSError, AttributeError):  # from Linux 5.14 on; elsewhere the first searches are slower
         mapped.madvise(POPULATE_READ)
-    return SegmentFile(header, columns)
+    return SegmentData(header, columns)
 
 
 def _listing(file: BinaryIO) -> dict[str, Any]:

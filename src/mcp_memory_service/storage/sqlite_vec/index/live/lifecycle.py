@@ -15,7 +15,8 @@ from .....backoff import backoff
 from .....errors import MemoryServiceError, StorageUnavailable
 from .....malloc import keep_memory_of_arrays, return_unused_memory
 from ...file.connections import ConnectionPool
-from ..format.segment_file import Unusable, index_file, read_segment_file
+from ..build.build import columns_of_rows
+from ..format.segment_file import SegmentData, Unusable, index_file, read_segment_file
 from ..query.reader import IndexReader
 from ..source import Position, follows, newest_position
 from .catch_up import CurrentIndex
@@ -37,7 +38,7 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
     min_memories: int = 2_000
-    """Stores with fewer are searched as they are; at 1,000 memories that takes 7 ms (docs/benchmarks.md)."""
+    """Stores with fewer have their index in memory alone, made by each process for itself in a fraction of a second."""
     quiet_seconds: float = 30.0
     """After so long without a write, the file of the index is built anew if enough memories are outside of it."""
 
@@ -162,32 +163,43 @@ class LiveIndex:
         current = self._current
         if not await self._threads.read(current.still_follows):
             current.forget()
-        if current.segments is not None:
+        self._store_is_small = await self._threads.read(self._is_small)
+        outgrown = current.segments is not None and current.segments.in_memory and not self._store_is_small
+        if current.segments is not None and not outgrown:
             await self._catch_up(current.segments)
         if current.segments is None:
-            self._store_is_small = await self._threads.read(self._is_small)
             if self._store_is_small:
                 self.degraded = ()
+                await self._keep_in_memory()
                 return
             self.degraded = (BUILDING,)
             await self._catch_up(await self._loaded() or await self._built())
-        if current.segments is not None and self._is_renewal_due(current.segments):
+        if current.segments is not None and self._is_renewal_due(current.segments, outgrown=outgrown):
             await self._renew()
 
-    def _is_renewal_due(self, segments: Segments) -> bool:
+    async def _keep_in_memory(self) -> None:
+        """The index of a small store; of an empty one there is none."""
+        data = await self._threads.read(_columns_in_memory)
+        self._must_build = False
+        if data is None:
+            self._current.forget()
+        else:
+            await self._catch_up(await asyncio.to_thread(Segments, data))
+
+    def _is_renewal_due(self, segments: Segments, *, outgrown: bool) -> bool:
         """When it must be, when much is outside of the file, or when nobody has written for a while."""
         now = self._loop.time()
         if segments.position != self._last_position:
             self._last_position, self._unchanged_since = segments.position, now
         is_quiet = now - self._unchanged_since >= self._options.quiet_seconds
-        is_due = self._must_build or segments.needs_rebuild or (is_quiet and segments.is_worth_rebuilding)
+        must_be = self._must_build or outgrown or segments.needs_rebuild
+        is_due = must_be or (is_quiet and segments.is_worth_rebuilding)
         return is_due and now >= self._no_renewal_before
 
     async def _renew(self) -> None:
-        """Have a new file built, or none if the store has become small. Without one, what there is stays in use."""
-        if await self._threads.read(self._is_small):
-            self._current.forget()
-            self._store_is_small, self._must_build = True, False
+        """Have a new file built, or none if the store is small. Without one, what there is stays in use."""
+        if self._store_is_small:
+            await self._keep_in_memory()
             return
         must_build = self._must_build
         try:
@@ -254,6 +266,11 @@ class LiveIndex:
         if process.returncode:
             last = errors.decode(errors="replace").strip().rpartition("\n")[2] or f"it ended with {process.returncode}"
             raise StorageUnavailable(f"The search index of {self._path} cannot be built: {last}")
+
+
+def _columns_in_memory(connection: apsw.Connection) -> SegmentData | None:
+    has_some = connection.execute("SELECT 1 FROM vectors LIMIT 1").get
+    return columns_of_rows(connection, exact=True) if has_some else None
 
 
 def _is_expected(error: Exception) -> bool:

@@ -25,7 +25,7 @@ from ..format.segment import (
     tag_term,
     term_keys,
 )
-from ..format.segment_file import SegmentFile
+from ..format.segment_file import SegmentData
 from ..query.reader import IndexReader
 from ..query.topk import positions_in
 from ..source import Batch, DocumentRow, NameCodes, Position, Tokens, encoded_chunks, encoded_documents
@@ -41,11 +41,11 @@ FIRST_CAPACITY = 256
 class Segments:
     """For one thread at a time. The readers it makes are for any."""
 
-    def __init__(self, file: SegmentFile) -> None:
-        header = file.header
-        self._base = _base_segment(file.columns)
+    def __init__(self, data: SegmentData) -> None:
+        header = data.header
+        self._base = _base_segment(data.columns)
         self._key = term_keys(header.salt)
-        self._quantizer = Quantizer(file.columns["mean"])
+        self._quantizer = Quantizer(data.columns["mean"], data.exact)
         self._namespaces = NameCodes(header.namespaces)
         self._memory_types = NameCodes(header.memory_types)
         self._delta = DeltaSegment(self._key, self._quantizer, self._namespaces, self._memory_types)
@@ -54,8 +54,10 @@ class Segments:
         self._gone = 0
         self._tokens = header.tokens
         self._per_namespace = Counter(_counted(self._base.documents.namespaces))
+        self.in_memory = data.exact
+        """Whether there is no file of it: vectors are kept as they are where they are few."""
         self.position = header.position
-        self.changed_since: list[int] = file.columns["changed_since"].tolist()
+        self.changed_since: list[int] = data.columns["changed_since"].tolist()
         """The memories that must be read again before this is what the rows were at `position`."""
         self.is_whole = True
         """False while a change is applied, and for ever if that failed."""

@@ -81,7 +81,9 @@ class IndexReader:
             if complete or size >= limit:
                 break
             wanted *= 4  # chunks of the same few memories took the places
-        return ranked(_rescored(connection, query_vector, top(found, max(limit, RESCORED))), limit)
+        if not self.quantizer.exact:
+            found = _rescored(connection, query_vector, top(found, max(limit, RESCORED)))
+        return ranked(found, limit)
 
     def search_by_text(
         self, connection: apsw.Connection, terms: QueryTerms, limit: int, where: MemoryFilter
