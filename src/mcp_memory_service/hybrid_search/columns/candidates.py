@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...models import Candidate
-from .digests import Digests
+from .digests import Digests, joined_digests
 
 T = TypeVar("T")
 Places: TypeAlias = NDArray[np.int64]
@@ -51,9 +51,9 @@ class Candidates(Sequence[Candidate]):
         if len(parts) < 2:
             return parts[0] if parts else cls.of(())
         hashes = [part.content_hashes for part in parts]
-        digests = [each.rows for each in map(Digests.of, hashes) if each is not None]
+        digests = joined_digests(hashes)
         return cls(
-            Digests(np.concatenate(digests)) if len(digests) == len(parts) else list(chain(*hashes)),
+            list(chain(*hashes)) if digests is None else digests,
             np.concatenate([part.created_at for part in parts]),
             np.concatenate([part.scores for part in parts]),
             _joined([(part.sessions, part.scores.size) for part in parts]),
@@ -137,7 +137,7 @@ class Candidates(Sequence[Candidate]):
             runs = (~twins).cumsum()
         ids = self.content_hashes
         if isinstance(ids, Digests):  # an import gives the same moment to thousands
-            words = ids.rows[places].view(">u8")
+            words = ids.take(places).rows.view(">u8")
             return places[np.lexsort((*words.T[::-1], runs))]
         by_id = sorted(zip(runs.tolist(), [ids[place] for place in places], places.tolist(), strict=True))
         return np.array([place for _, _, place in by_id], np.int64)

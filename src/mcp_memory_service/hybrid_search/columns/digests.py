@@ -1,7 +1,7 @@
 """Many ids of memories at once, as bytes."""
 
-from collections.abc import Iterator, Sequence
-from typing import cast, overload
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,15 +9,22 @@ from numpy.typing import NDArray
 DIGEST_BYTES = 32
 HEX_CHARS = 2 * DIGEST_BYTES
 
+ReadDigests: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.uint8]]
+"""From the numbers of memories to their digests."""
+
 
 class Digests(Sequence[str]):
     """content_hashes in the order of the rows. Of a thousand that are ranked ten are shown: only they are written out.
     Equal to any sequence of the same content_hashes."""
 
-    __slots__ = ("rows",)
+    __slots__ = ("_rows",)
 
     def __init__(self, rows: NDArray[np.uint8]) -> None:
-        self.rows = rows
+        self._rows = rows
+
+    @property
+    def rows(self) -> NDArray[np.uint8]:
+        return self._rows
 
     @classmethod
     def of(cls, content_hashes: Sequence[str]) -> "Digests | None":
@@ -41,7 +48,9 @@ class Digests(Sequence[str]):
     @overload
     def __getitem__(self, index: slice) -> "Digests": ...
     def __getitem__(self, index: int | slice) -> "str | Digests":
-        return Digests(self.rows[index]) if isinstance(index, slice) else self.rows[index].tobytes().hex()
+        if isinstance(index, slice):
+            return self.take(np.arange(len(self))[index])
+        return self.take(np.array([index])).rows.tobytes().hex()
 
     def __iter__(self) -> Iterator[str]:
         written = self.rows.tobytes().hex()
@@ -77,6 +86,47 @@ class Digests(Sequence[str]):
         numbers = np.empty(len(order), np.int64)
         numbers[order] = is_new.cumsum() - 1
         return numbers, order[is_new]
+
+
+class NumberedDigests(Digests):
+    """Digests of memories that a store has numbers for: they are read where they are looked at."""
+
+    __slots__ = ("numbers", "read")
+
+    def __init__(self, numbers: NDArray[np.int64], read: ReadDigests) -> None:
+        self.numbers = numbers
+        self.read = read
+
+    @property
+    def rows(self) -> NDArray[np.uint8]:
+        return self.read(self.numbers)
+
+    def __len__(self) -> int:
+        return self.numbers.size
+
+    def take(self, places: NDArray[np.int64]) -> "NumberedDigests":
+        return NumberedDigests(self.numbers[places], self.read)
+
+    def numbered(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        order = self.numbers.argsort(kind="stable")
+        in_order = self.numbers[order]
+        is_new = np.empty(order.size, np.bool_)
+        is_new[:1] = True
+        np.not_equal(in_order[1:], in_order[:-1], out=is_new[1:])
+        numbers = np.empty(order.size, np.int64)
+        numbers[order] = is_new.cumsum() - 1
+        return numbers, order[is_new]
+
+
+def joined_digests(parts: Sequence[Sequence[str]]) -> Digests | None:
+    """One after the other; None if one of them holds something else."""
+    digests = [each for each in map(Digests.of, parts) if each is not None]
+    if len(digests) < len(parts):
+        return None
+    numbered = [each for each in digests if isinstance(each, NumberedDigests)]
+    if len(numbered) == len(parts) and not [each for each in numbered if each.read != numbered[0].read]:
+        return NumberedDigests(np.concatenate([each.numbers for each in numbered]), numbered[0].read)
+    return Digests(np.concatenate([each.rows for each in digests]))
 
 
 def _differing(words: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], bool]:

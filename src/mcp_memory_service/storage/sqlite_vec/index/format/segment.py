@@ -142,6 +142,8 @@ class Segment:
     """Whether the rows of chunks are those of documents."""
     has_sessions: bool
     """Whether any of the documents has a place in a session."""
+    first: int = 0
+    """The number of its first document among those of all segments."""
     live: Mask | None = None
     """Which documents are still there; None if all are."""
 

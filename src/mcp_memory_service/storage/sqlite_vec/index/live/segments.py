@@ -78,7 +78,7 @@ class Segments:
     def reader(self) -> IndexReader:
         segments = [replace(self._base, live=self._base_live)]
         if self._delta.size:
-            segments.append(self._delta.segment(self._delta_live))
+            segments.append(replace(self._delta.segment(), first=self._base.size, live=self._delta_live))
         return IndexReader(
             position=self.position,
             segments=tuple(segments),
@@ -165,16 +165,15 @@ class DeltaSegment:
     def documents(self) -> Documents:
         return Documents(**self._documents.rows())
 
-    def segment(self, live: Mask | None) -> Segment:
+    def segment(self) -> Segment:
         documents, chunks = self.documents(), self._chunks.rows()
-        segment = Segment.of(
+        return Segment.of(
             documents,
             Chunks(**chunks | {"codes": chunks["codes"].T}),
             postings=partial(self._postings.of, self.size),
             places=lambda memory_ids: np.flatnonzero(np.isin(documents.memory_ids, memory_ids)),
             session=self._sessions.names.__getitem__,
         )
-        return replace(segment, live=live)
 
     def places(self, memory_ids: NDArray[np.int64]) -> NDArray[np.intp]:
         """Where these memories are, as far as they are here; of one that came twice, the last."""

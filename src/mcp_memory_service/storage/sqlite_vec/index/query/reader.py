@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from .....hybrid_search.bm25 import MAX_TERM_WEIGHT, fts5_idf, idf, length_norm, term_weight
 from .....hybrid_search.columns.candidates import Candidates
+from .....hybrid_search.columns.digests import DIGEST_BYTES
 from .....models import Candidate, MemoryFilter, QueryTerms, Vector
 from ...queries import reads
 from ..format.quantization import Quantizer, nearest_codes, similarities, unit_length
 from ..format.segment import NAME, TAG, WORD, Key, Mask, Postings, Segment, tag_term
 from ..source import NameCodes, Position, tokens_like
 from .maxscore import Numbers, Places, Score, Term, top_sums
-from .topk import Found, joined, kth_largest, positions_in, ranked, top
+from .topk import NOBODY, Found, joined, kth_largest, positions_in, ranked, top
 
 MIN_COMPARED = 1_000
 OVERSAMPLING = 1.5
@@ -67,7 +68,7 @@ class IndexReader:
     ) -> Sequence[Candidate]:
         masks = self._masks(where)
         if masks is None:
-            return ranked((), limit)
+            return NOBODY
         query = unit_length(query_vector[None])[0]
         code = self.quantizer.codes(query[None])[:, 0]
         wanted = max(MIN_COMPARED, round(OVERSAMPLING * limit))
@@ -83,7 +84,7 @@ class IndexReader:
             wanted *= 4  # chunks of the same few memories took the places
         if not self.quantizer.exact:
             found = _rescored(connection, query_vector, top(found, max(limit, RESCORED)))
-        return ranked(found, limit)
+        return ranked(found, limit, self.digests)
 
     def search_by_text(
         self, connection: apsw.Connection, terms: QueryTerms, limit: int, where: MemoryFilter
@@ -94,7 +95,7 @@ class IndexReader:
             return reads.search_by_text(connection, terms, limit, where)
         masks = self._masks(where)
         if masks is None or not terms:
-            return ranked((), limit)
+            return NOBODY
         # In the order in which FTS5 adds them up.
         scored = self._word_terms(WORD, words)
         for phrase in terms.phrases:
@@ -104,12 +105,12 @@ class IndexReader:
         for number, (segment, mask) in enumerate(zip(self.segments, masks, strict=True)):
             of_segment = [of_segments[number] for of_segments in scored]
             found.append(Found(segment, *top_sums(of_segment, segment.size, mask, limit)))
-        return ranked(found, limit, newest_first=True)
+        return ranked(found, limit, self.digests, newest_first=True)
 
     def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Candidates:
         masks = self._masks(where)
         if masks is None:
-            return ranked((), limit)
+            return NOBODY
         postings = self._postings(TAG, [tag_term(where.namespace, tag) for tag in weights])
         weighted = [(of_tag, max(weight, MIN_SCORE)) for of_tag, weight in zip(postings, weights.values(), strict=True)]
         found: list[Found] = []
@@ -117,7 +118,7 @@ class IndexReader:
             terms = [Term(of_tag[number], weight, weight, _constant) for of_tag, weight in weighted]
             documents, sums = top_sums(terms, segment.size, mask, limit, TAG_TOLERANCE)
             found.append(Found(segment, documents, sums.round(TAG_DIGITS)))
-        return ranked(found, limit, newest_first=True)
+        return ranked(found, limit, self.digests, newest_first=True)
 
     def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
         """A word may be there as one of the text, or as a whole name."""
@@ -132,6 +133,16 @@ class IndexReader:
                     document_frequency += other.documents.size - in_both.size
             idfs[word] = idf(self.documents, document_frequency)
         return idfs
+
+    def digests(self, numbers: Places) -> NDArray[np.uint8]:
+        """Of documents by their numbers among those of all segments."""
+        if len(self.segments) == 1:
+            return self.segments[0].documents.hashes[numbers]
+        rows = np.empty((numbers.size, DIGEST_BYTES), np.uint8)
+        for segment in self.segments:
+            (here,) = ((numbers >= segment.first) & (numbers < segment.first + segment.size)).nonzero()
+            rows[here] = segment.documents.hashes[numbers[here] - segment.first]
+        return rows
 
     def count_all_memories(self, namespace: str) -> int:
         code = self.namespaces.codes.get(namespace)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .....hybrid_search.columns.candidates import Candidates
-from .....hybrid_search.columns.digests import Digests
+from .....hybrid_search.columns.digests import NumberedDigests, ReadDigests
 from ..format.segment import NO_SEQUENCE, NONE, Segment
 
 Number = TypeVar("Number", np.float64, np.int64)
@@ -47,6 +47,9 @@ def positions_in(in_order: NDArray[Any], sought: NDArray[Any]) -> tuple[NDArray[
     return there, places[there]
 
 
+NOBODY = Candidates.of(())
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """Documents of one segment with their scores."""
@@ -69,20 +72,21 @@ def top(found: Sequence[Found], k: int) -> list[Found]:
     return [each for each in chosen if each.documents.size]
 
 
-def ranked(found: Sequence[Found], limit: int, *, newest_first: bool = False) -> Candidates:
+def ranked(found: Sequence[Found], limit: int, digests_of: ReadDigests, *, newest_first: bool = False) -> Candidates:
     """Of equal scores the newer first if asked for, then the smaller content_hash."""
     found = top(found, limit)
     if newest_first:
         found = _newest_of_equals(found, limit)
     if not found:
-        return Candidates((), np.empty(0, np.int64), np.empty(0, np.float64))
+        return NOBODY
     scores = joined([each.scores for each in found])
     created_at = joined([each.segment.documents.created_at[each.documents] for each in found])
-    hashes = joined([each.segment.documents.hashes[each.documents] for each in found])
-    candidates = Candidates(Digests(hashes), created_at, scores)
+    numbers = joined([each.documents + each.segment.first for each in found])
+    candidates = Candidates(NumberedDigests(numbers, digests_of), created_at, scores)
     order = candidates.best_first(np.arange(scores.size), by_age=newest_first)[:limit]
+    best = candidates.take(order)
     sessions, sequences = _sessions(found, order)
-    return replace(candidates.take(order), sessions=sessions, sequences=sequences)
+    return best if sessions is None and sequences is None else replace(best, sessions=sessions, sequences=sequences)
 
 
 def _size(found: Sequence[Found]) -> int:
@@ -115,7 +119,7 @@ def _sessions(
     found: Sequence[Found], order: NDArray[np.intp]
 ) -> tuple[list[str | None] | None, list[int | None] | None]:
     """The sessions and the sequences of what was found; None if there are none."""
-    if not any(each.segment.has_sessions for each in found):
+    if not any([each.segment.has_sessions for each in found]):  # noqa: C419 -- there are one or two
         return None, None
     codes = joined([each.segment.documents.sessions[each.documents] for each in found])[order]
     numbers = joined([each.segment.documents.sequences[each.documents] for each in found])[order]
