@@ -45,9 +45,9 @@ class SnapshotReads:
         index = self._index_for(where)
         if index is None:
             found = reads.search_by_text(self._connection, terms, limit, where)
-        else:
-            found = index.search_by_text(self._connection, terms, limit, where)
-        return TextMatches(found, reads.words_of_best(self._connection, found, terms, where.namespace))
+            return TextMatches(found, reads.words_of_best(self._connection, found, terms, where.namespace))
+        found = index.search_by_text(self._connection, terms, limit, where)
+        return TextMatches(found, index.words_of_best(self._connection, found, terms, where.namespace))
 
     async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
         if self._index is None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .....hybrid_search.bm25 import MAX_TERM_WEIGHT, fts5_idf, idf, length_norm, term_weight
 from .....hybrid_search.columns.candidates import Candidates
-from .....hybrid_search.columns.digests import DIGEST_BYTES
+from .....hybrid_search.columns.digests import DIGEST_BYTES, NumberedDigests
 from .....models import Candidate, MemoryFilter, QueryTerms, Vector
 from ...queries import reads
 from ..format.quantization import Quantizer, nearest_codes, similarities, unit_length
@@ -106,6 +106,24 @@ class IndexReader:
             of_segment = [of_segments[number] for of_segments in scored]
             found.append(Found(segment, *top_sums(of_segment, segment.size, mask, limit)))
         return ranked(found, limit, self.digests, newest_first=True)
+
+    def words_of_best(
+        self, connection: apsw.Connection, found: Sequence[Candidate], terms: QueryTerms, namespace: str
+    ) -> frozenset[str]:
+        """Which of all words of the query the first of the found has."""
+        words, ids = terms.all_words, found.content_hashes if isinstance(found, Candidates) else None
+        if not isinstance(ids, NumberedDigests) or not all(map(str.isascii, words)):
+            return reads.words_of_best(connection, found, terms, namespace)
+        best = int(ids.numbers[0])
+        number = sum([best >= segment.first for segment in self.segments]) - 1
+        document = best - self.segments[number].first
+        there: list[str] = []
+        for word, of_segments in zip(words, self._postings(WORD, words), strict=True):
+            documents = of_segments[number].documents
+            place = documents.searchsorted(documents.dtype.type(document))  # of one type: see `positions_in`
+            if place < documents.size and documents[place] == document:
+                there.append(word)
+        return frozenset(there)
 
     def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Candidates:
         masks = self._masks(where)
