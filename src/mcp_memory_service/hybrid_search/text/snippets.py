@@ -8,6 +8,8 @@ from .tokens import query_terms, stem, word_tokens
 
 SNIPPET_CHARS = 160
 MARK = "**"
+MAX_CACHED_CHARS = 32
+"""In scripts without spaces a word is a sentence: keeping the tokens of those would take hundreds of MB."""
 
 _WORD = re.compile(r"\w+")
 # Its one token is its stem, which begins as it does itself: most words are passed over without stemming.
@@ -39,7 +41,7 @@ def matched_spans(content: str, query: str) -> list[tuple[int, int]]:
         if _PLAIN.fullmatch(word):
             if word[0] not in initials or stem(word.lower()) not in wanted:
                 continue
-        elif wanted.isdisjoint(_tokens_of(word)):
+        elif wanted.isdisjoint(_tokens_of(word) if len(word) <= MAX_CACHED_CHARS else word_tokens(word)):
             continue
         # Few words match, and looking for them is faster than cutting all.
         low = content.find(word)
@@ -61,9 +63,9 @@ def _wanted(query: str) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(wanted), frozenset(initials + initials.upper())
 
 
-@lru_cache(maxsize=50_000)
-def _tokens_of(word: str) -> frozenset[str]:
-    return frozenset(word_tokens(word))
+@lru_cache(maxsize=10_000)
+def _tokens_of(word: str) -> tuple[str, ...]:
+    return tuple(word_tokens(word))
 
 
 def _densest_start(matches: list[tuple[int, int]], length: int) -> int:
