@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.context import Context
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import ValidationError
 
@@ -52,7 +52,7 @@ class StrictServer(MCPServer[Any]):
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
             cause = error.__cause__
-            if isinstance(cause, ValidationError):
+            if isinstance(cause, ValidationError) and not isinstance(error, UnexpectedToolError):
                 raise ToolError(f"{explained(cause)} [validation_failed]") from error
             # Our errors reach the model as a sentence with a stable code; the SDK masks and logs anything else.
             if isinstance(cause, MemoryServiceError):

@@ -1,6 +1,7 @@
 """Search tools that name their signal, beside retrieve_memory."""
 
-from typing import Annotated, Any, TypeAlias
+from dataclasses import replace
+from typing import Annotated, TypeAlias
 
 from mcp.types import CallToolResult
 from pydantic import Field
@@ -43,8 +44,10 @@ class SearchTools:
     ) -> Annotated[CallToolResult, FittingHits]:
         """Search by words and by meaning with weights of your own. For most questions retrieve_memory is better, as it
         chooses the weights by itself; use this when results lean too much to one side."""
-        weights = {"fts_weight": fts_weight, "vector_weight": vector_weight}
-        return await self._found(query, limit, tags, memory_type, min_similarity=vector_threshold, **weights)
+        request = _request(query, limit, tags, memory_type)
+        return await self._found(
+            replace(request, min_similarity=vector_threshold, fts_weight=fts_weight, vector_weight=vector_weight)
+        )
 
     async def semantic_search(
         self,
@@ -56,19 +59,20 @@ class SearchTools:
     ) -> Annotated[CallToolResult, FittingHits]:
         """Search by meaning alone, for questions whose words may differ from those of the memory: "how does auth work"
         finds a note about verify_credentials. Not for exact names."""
-        return await self._found(query, limit, tags, memory_type, min_similarity=threshold, mode="semantic")
+        request = _request(query, limit, tags, memory_type)
+        return await self._found(replace(request, min_similarity=threshold, mode="semantic"))
 
     async def keyword_search(
         self, query: Query, limit: PageSize = DEFAULT_LIMIT, tags: TagsFilter = None, memory_type: TypeFilter = None
     ) -> Annotated[CallToolResult, FittingHits]:
         """Search for exact words: names of functions and files, error codes and messages, versions. Finds nothing that
         has none of the words."""
-        return await self._found(query, limit, tags, memory_type, mode="keyword")
+        return await self._found(replace(_request(query, limit, tags, memory_type), mode="keyword"))
 
-    async def _found(
-        self, query: str, limit: int, tags: list[str] | None, memory_type: str | None, **how: Any
-    ) -> CallToolResult:
-        """What the three tools have in common; `how` are further fields of the request."""
-        named = None if tags is None else tuple(tags)
-        request = SearchRequest(query, page_size=limit, tags=named, memory_type=memory_type, **how)
+    async def _found(self, request: SearchRequest) -> CallToolResult:
         return reply(*fit_hits(await self._service.search(request), self._response_chars))
+
+
+def _request(query: str, limit: int, tags: list[str] | None, memory_type: str | None) -> SearchRequest:
+    """What the three tools have in common."""
+    return SearchRequest(query, page_size=limit, tags=None if tags is None else tuple(tags), memory_type=memory_type)
