@@ -12,7 +12,6 @@ import apsw
 
 from ...errors import (
     EmbeddingMismatch,
-    InvalidVector,
     MemoryServiceError,
     SchemaTooNew,
     StorageFull,
@@ -45,7 +44,7 @@ from ...models import (
 from ..merging import source_items
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent, Inline, run_without_loop
-from ..vectors import checked_vector
+from ..vectors import checked_items
 from .file.connection import connect, create_store_file, make_store_private, translated_errors
 from .file.connections import ConnectionPool, writer_queue
 from .file.filesystems import require_trustworthy
@@ -161,10 +160,10 @@ class SqliteVecStorage:
     async def update(
         self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, key: IdempotencyKey | None = None
     ) -> Memory | None:
-        return await self._write(idempotency.patch_once, namespace, content_hash, patch, now, self._analyze, key)
+        return await self._write(idempotency.patch, namespace, content_hash, patch, now, self._analyze, key)
 
     async def delete(self, namespace: str, content_hash: str, key: IdempotencyKey | None = None) -> bool:
-        return await self._write(idempotency.delete_once, namespace, content_hash, key)
+        return await self._write(idempotency.delete, namespace, content_hash, key)
 
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
         def delete_all(connection: apsw.Connection) -> tuple[str, ...]:
@@ -315,15 +314,9 @@ class SqliteVecStorage:
     def _checked(self, connection: apsw.Connection, items: Iterable[EmbeddedMemory]) -> list[EmbeddedMemory]:
         """With vectors that are fit to be stored; the first one ever pins the dimension of the store."""
         _, dimension = pinned_embedding(connection)
-        checked: list[EmbeddedMemory] = []
-        for item in items:
-            if not item.vectors:
-                raise InvalidVector("A memory cannot be stored without an embedding.")
-            if dimension is None:
-                dimension = checked_vector(item.vectors[0], None).size
-                pin_embedding(connection, self._model_id, dimension)
-            vectors = tuple(checked_vector(vector, dimension) for vector in item.vectors)
-            checked.append(EmbeddedMemory(item.memory, vectors))
+        checked = checked_items(items, dimension)
+        if dimension is None and checked:
+            pin_embedding(connection, self._model_id, checked[0].vectors[0].size)
         return checked
 
 
