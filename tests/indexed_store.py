@@ -21,8 +21,8 @@ class EagerIndex:
     degraded = ()
     searches_are_brief = True
 
-    def __init__(self, threads: ConnectionPool, _model_id: str) -> None:
-        self._file = index_file(threads.path)
+    def __init__(self, connections: ConnectionPool, _model_id: str) -> None:
+        self._file = index_file(connections.path)
         self._current = CurrentIndex(notify=lambda _: None)
         self._making = Lock()  # one thread must not load the file that another builds from other rows
         self.answered = 0

@@ -45,7 +45,7 @@ class InvalidInput(MemoryServiceError):
     def __init__(self, message: str, *, reason: str | None = None, field: str | None = None) -> None:
         """`reason` is the code of the rule that was broken, such as `content_empty`."""
         super().__init__(message)
-        self.reason = self.code = reason or self.code
+        self.code = reason or self.code
         self.field = field
 
 

@@ -144,7 +144,7 @@ async def outcome_of(service: MemoryService, query: str) -> str:
     try:
         found = await service.retrieve_memories(query)
     except InvalidInput as error:
-        return error.reason
+        return error.code
     return "degraded" if found.degraded else "found"
 
 

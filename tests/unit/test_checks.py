@@ -33,7 +33,7 @@ def nested(levels: int) -> Any:
 def test_bad_content(content: str, reason: str):
     with pytest.raises(InvalidInput) as caught:
         checks.check_content(content, max_chars=100)
-    assert (caught.value.reason, caught.value.field) == (reason, "content")
+    assert (caught.value.code, caught.value.field) == (reason, "content")
 
 
 @pytest.mark.parametrize("content", ["tab\tline\r\n", "שלום עולם", "部署 🚀 e\u0301", "\u202eoverride", "'\"; NEAR(*)"])
@@ -60,7 +60,7 @@ def test_ordinary_text_of_any_script_passes(content: str):
 def test_bad_metadata(metadata: dict[str, Any], reason: str):
     with pytest.raises(InvalidInput) as caught:
         checks.check_metadata(metadata)
-    assert caught.value.reason == reason
+    assert caught.value.code == reason
 
 
 def test_the_largest_allowed_metadata_passes():
@@ -81,7 +81,7 @@ def test_the_largest_allowed_metadata_passes():
 def test_bad_tags(tags: list[str], reason: str):
     with pytest.raises(InvalidInput) as caught:
         checks.checked_tags(tags)
-    assert caught.value.reason == reason
+    assert caught.value.code == reason
 
 
 def test_tags_are_trimmed_and_composed_and_filters_folded():
@@ -123,7 +123,7 @@ def test_any_json_is_accepted_or_refused_by_a_rule(metadata: dict[str, Any]):
     try:
         checks.check_metadata(metadata)
     except InvalidInput as error:
-        reason = error.reason
+        reason = error.code
     assert reason in {None, "number_not_finite", "integer_out_of_range", "lone_surrogate", "control_character"}
 
 

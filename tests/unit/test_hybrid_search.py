@@ -12,7 +12,7 @@ from mcp_memory_service.hybrid_search import (
     FusedCandidate,
     RankingPolicy,
     Vote,
-    above_background,
+    above_baseline,
     apply_recency_decay,
     as_rare_as_they_are_few,
     combine_results_rrf,
@@ -200,15 +200,15 @@ def test_score_fusion_keeps_distances_that_ranks_forget():
     assert share_of_best([]).tolist() == []
 
 
-def test_vector_scores_are_measured_from_their_background():
-    assert above_background([0.9, 0.5]).tolist() == pytest.approx([1.0, 1 / 3])
-    assert above_background([0.4, 0.4]).tolist() == [1.0, 1.0]
-    assert above_background([]).tolist() == []
+def test_vector_scores_are_measured_from_their_baseline():
+    assert above_baseline([0.9, 0.5]).tolist() == pytest.approx([1.0, 1 / 3])
+    assert above_baseline([0.4, 0.4]).tolist() == [1.0, 1.0]
+    assert above_baseline([]).tolist() == []
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1))
 def test_scaled_vector_scores_are_between_0_and_1_in_the_same_order(scores: list[float]):
-    scaled = above_background(scores).tolist()
+    scaled = above_baseline(scores).tolist()
     assert max(scaled) == 1.0
     assert min(scaled) >= 0.0
     by_scaled = sorted(range(len(scores)), key=lambda position: -scaled[position])

@@ -66,7 +66,7 @@ def test_a_bad_line_is_an_error_and_the_next_one_is_read(line: bytes, reason: st
     (number, error), following = read(line + b'\n{"content": "next"}\n')
     assert number == 1
     assert isinstance(error, InvalidInput)
-    assert (error.reason, said in error.message) == (reason, True), error.message
+    assert (error.code, said in error.message) == (reason, True), error.message
     assert following == (2, MemoryDraft("next"))
 
 
@@ -85,7 +85,7 @@ def test_a_line_without_end_is_never_held_whole(monkeypatch: pytest.MonkeyPatch)
     (first, error), following = [(line.number, line.draft) for part in lines.parts(Watched()) for line in part]
     assert first == 1
     assert isinstance(error, InvalidInput)
-    assert error.reason == "line_too_long"
+    assert error.code == "line_too_long"
     assert following == (2, MemoryDraft("next"))
     assert max(asked) == 1001
 

@@ -58,7 +58,7 @@ async def test_what_stands_before_a_bad_line_is_stored(service: MemoryService, s
     unreadable = InvalidInput("It is not UTF-8.", reason="not_utf8")
     with pytest.raises(InvalidInput, match=r"^Line 3: It is not UTF-8") as caught:
         await importing.add(lines("one", "two", unreadable, "four"))
-    assert caught.value.reason == "not_utf8"
+    assert caught.value.code == "not_utf8"
     assert await stored(store) == ["one", "two"]
     assert importing.report == ImportReport(3, 2, 0, 1, (3,))
 
@@ -67,7 +67,7 @@ async def test_a_line_that_the_service_refuses_is_named(service: MemoryService, 
     importing = Import(service)
     with pytest.raises(InvalidInput, match=r"^Line 2: tags: A tag is empty") as caught:
         await importing.add(lines("one", MemoryDraft("two", tags=("",)), "three"))
-    assert (caught.value.reason, caught.value.field) == ("tag_empty", "tags")
+    assert (caught.value.code, caught.value.field) == ("tag_empty", "tags")
     assert await stored(store) == ["one"]
 
 

@@ -16,7 +16,8 @@ class Scope(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever a door acts for: sees one namespace, and may do what the scope allows."""
+    """Whoever a door acts for: sees one namespace, and may do what the scope allows. All callers
+    are local yet, and no door asks for the scope."""
 
     namespace: str
     scope: Scope

@@ -1,15 +1,12 @@
 """How far each signal can be trusted for one query, and the alpha that follows from it.
 
-Nobody has to know which signal is the better one on a corpus: a vector hit that stands out from its background, and a
+Nobody has to know which signal is the better one on a corpus: a vector hit that stands out from the baseline, and a
 keyword hit that has the rare words of the query, say so themselves. See docs/adr/0008 for the data.
 """
 
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 # odds = alpha / (1 - alpha) = prominence^3 / (rarity · coverage)^1.5. The powers were chosen on eleven different sets
 # for the least loss against the better single signal; with 2 to 4 for the first and 1 to 2 for the other no set
@@ -68,13 +65,6 @@ def alpha_from_evidence(evidence: Evidence, vector_trust: float = 1.0) -> float:
 def limit_alpha_for_named_tags(alpha: float, rarity: float) -> float:
     """A query that names a tag is about what carries it, the more so the rarer the tag (0 = none, 1 = one memory)."""
     return min(alpha, 1.0 - TAG_SHARE * min(1.0, rarity))
-
-
-def mean_and_deviation(column: NDArray[np.floating]) -> tuple[np.floating, np.floating]:
-    """Of at least one number: the steps of numpy's own methods without their layers, so that the bits are the same."""
-    mean = np.add.reduce(column) / column.dtype.type(column.size)
-    distances = column - mean
-    return mean, np.sqrt(np.add.reduce(distances * distances) / column.dtype.type(column.size))
 
 
 def vector_prominence(best: float, mean: float, deviation: float, vectors: int) -> float:

@@ -49,9 +49,8 @@ class SessionPositions:
     def _order(self) -> Places:
         """By session and sequence."""
         low, high = int(self.sequences.min()), int(self.sequences.max())
-        if (
-            self.different_sessions * (high - low + 1) < 2**63
-        ):  # both fit into one number, which is sorted four times as fast
+        # If both fit into one number, it is sorted four times as fast.
+        if self.different_sessions * (high - low + 1) < 2**63:
             return np.argsort(self.sessions * (high - low + 1) + (self.sequences - low))
         return np.lexsort((self.sequences, self.sessions))
 
@@ -76,8 +75,8 @@ def _placed(candidates: Candidates) -> tuple[Places, Sequence[str], Sequence[int
         return np.empty(0, np.int64), (), ()
     at = np.arange(len(sessions))
     if None in set(sessions) or None in set(sequences):
-        seats = enumerate(zip(sessions, sequences, strict=True))
-        placed = [place for place, (session, sequence) in seats if session is not None and sequence is not None]
+        positions = enumerate(zip(sessions, sequences, strict=True))
+        placed = [place for place, (session, sequence) in positions if session is not None and sequence is not None]
         at = np.array(placed, np.int64)
         sessions, sequences = [sessions[place] for place in placed], [sequences[place] for place in placed]
     return at, cast("Sequence[str]", sessions), cast("Sequence[int]", sequences)
@@ -91,11 +90,11 @@ def _best_near(sessions: Places, sequences: Places, scores: Scores) -> Iterator[
     starts = np.flatnonzero(begins)
     turn_of = np.cumsum(begins) - 1
     best = np.maximum(0.0, np.maximum.reduceat(scores, starts))  # several may come from one turn: the best counts
-    turns, talks = sequences[starts], sessions[starts]
+    turns, sessions = sequences[starts], sessions[starts]
     near = np.zeros((REACH, len(starts)))
     for ahead in range(1, REACH + 1):  # turns are distinct and sorted: who is two steps away is at most two further on
         steps = turns[ahead:] - turns[:-ahead]
-        earlier = np.flatnonzero((talks[ahead:] == talks[:-ahead]) & (steps > 0) & (steps <= REACH))
+        earlier = np.flatnonzero((sessions[ahead:] == sessions[:-ahead]) & (steps > 0) & (steps <= REACH))
         later, row = earlier + ahead, steps[earlier] - 1
         near[row, earlier] = np.maximum(near[row, earlier], best[later])
         near[row, later] = np.maximum(near[row, later], best[earlier])

@@ -10,18 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..models import SearchMode
-from .columns.candidates import Places, Scores
-from .evidence import mean_and_deviation
+from .columns.candidates import Places, Scores, mean_and_deviation
 from .policy import RankingPolicy
 from .tag_weights import rank_column
 
 VECTOR, TAG, KEYWORD, NEIGHBOUR = "vector", "tag", "keyword", "neighbour"
 
 # One to three are within 0.006 NDCG@10 of each other on every set (docs/adr/0008).
-BACKGROUND_DEVIATIONS = 2.0
+BASELINE_DEVIATIONS = 2.0
 
 
-def above_background(scores: Sequence[float] | Scores) -> Scores:
+def above_baseline(scores: Sequence[float] | Scores) -> Scores:
     """Scores stretched so that the greatest is 1, and 0 is two standard deviations below their mean or the least of
     them, whichever is lower: similarities have no natural zero, and the second of two is not worth nothing."""
     column = np.asarray(scores, np.float64)
@@ -29,7 +28,7 @@ def above_background(scores: Sequence[float] | Scores) -> Scores:
         return column
     greatest = np.maximum.reduce(column)
     mean, deviation = mean_and_deviation(column)
-    floor = min(np.minimum.reduce(column), mean - BACKGROUND_DEVIATIONS * deviation)
+    floor = min(np.minimum.reduce(column), mean - BASELINE_DEVIATIONS * deviation)
     return (column - floor) / (greatest - floor) if greatest > floor else np.ones(column.size)
 
 
@@ -64,7 +63,7 @@ class Signal:
 SIGNALS: Mapping[str, Signal] = {
     signal.name: signal
     for signal in (
-        Signal(VECTOR, above_background, lambda alpha, _: alpha, shares_ranks=False),
+        Signal(VECTOR, above_baseline, lambda alpha, _: alpha, shares_ranks=False),
         Signal(KEYWORD, share_of_best, lambda alpha, policy: (1.0 - alpha) * policy.keyword_weight, shares_ranks=True),
         Signal(TAG, at_most_one, lambda alpha, policy: (1.0 - alpha) * policy.tag_weight, shares_ranks=True),
     )

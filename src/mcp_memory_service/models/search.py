@@ -93,7 +93,7 @@ class Candidate(NamedTuple):
     content_hash: str
     created_at: int
     score: float
-    """The signal's own measure: cosine similarity for vectors, BM25 for words, summed rarity for tags."""
+    """The signal's own measure: cosine similarity for vectors, BM25 for words, summed idf for tags."""
     session: str | None = None
     sequence: int | None = None
     """Its place in a session, by which it has neighbours."""

@@ -49,7 +49,7 @@ class BatchOut(BaseModel):
 class SignalOut(BaseModel):
     rank: int = Field(description="Place in this signal, from 1; equal matches share the middle place of their group")
     score: float = Field(
-        description="Cosine similarity for vectors, BM25 for keywords, summed rarity for tags, lent score for others"
+        description="Cosine similarity for vectors, BM25 for keywords, summed idf for tags, boost for neighbours"
     )
 
     @classmethod

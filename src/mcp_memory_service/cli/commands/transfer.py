@@ -72,7 +72,7 @@ def import_memories(file: Path, on_error: Literal["stop", "skip"], settings: Set
 
 
 def _tell_refused(error: InvalidInput) -> None:
-    click.echo(f"Left out. {error.message} [{error.reason}]", err=True)
+    click.echo(f"Left out. {error.message} [{error.code}]", err=True)
 
 
 def _file_progress(stream: BinaryIO) -> Callable[[], None]:

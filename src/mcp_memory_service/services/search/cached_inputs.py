@@ -12,7 +12,7 @@ import numpy as np
 from ...embeddings.base import Embedder
 from ...errors import Unavailable
 from ...hybrid_search import TAG, VECTOR, TagVocabulary, vector_prominence
-from ...hybrid_search.evidence import mean_and_deviation
+from ...hybrid_search.columns.candidates import mean_and_deviation
 from ...models import Vector, VectorSample, fold_tag
 from ...single_flight import SingleFlight
 from ...storage.ports import Store

@@ -26,7 +26,7 @@ from ...hybrid_search import (
 )
 from ...hybrid_search.columns.candidates import Candidates
 from ...models import Candidate, MemoryFilter
-from ...storage.ports import SearchReads, Snapshot, Start
+from ...storage.ports import SearchReads, Snapshot, StartRead
 from .cached_inputs import Inputs, KnownTags, SimilarityBaseline
 from .query import Missing, SignalQuery, note
 
@@ -104,7 +104,7 @@ class Asking:
     query: SignalQuery
     inputs: Inputs
     reads: SearchReads
-    start: Start
+    start: StartRead
     counting: Awaitable[int | None]
 
 

@@ -63,7 +63,7 @@ class Storing:
                 if len(drafts) == 1:
                     raise
                 field = f"memories.{number}.{error.field}" if error.field else f"memories.{number}"
-                raise InvalidInput(f"{field}: {error.message}", reason=error.reason, field=field) from error
+                raise InvalidInput(f"{field}: {error.message}", reason=error.code, field=field) from error
         return memories
 
     def _checked_memory(self, draft: MemoryDraft) -> Memory:

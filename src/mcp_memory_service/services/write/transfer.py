@@ -99,7 +99,7 @@ class Import:
         if len(self._failed_lines) < MAX_NUMBERS:
             self._failed_lines.append(number)
         field = f"{error.field}: " if error.field and not error.message.startswith(error.field) else ""
-        named = InvalidInput(f"Line {number}: {field}{error.message}", reason=error.reason, field=error.field)
+        named = InvalidInput(f"Line {number}: {field}{error.message}", reason=error.code, field=error.field)
         if self._refused is None:
             raise named
         self._refused(named)

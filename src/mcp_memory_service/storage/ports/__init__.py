@@ -12,7 +12,7 @@ from .graph import GraphStore
 from .health import StoreHealth
 from .learning import LearningStore
 from .reads import MemoryReads
-from .search import SearchReads, SearchStore, SearchWork, Snapshot, Start
+from .search import SearchReads, SearchStore, SearchWork, Snapshot, StartRead
 from .writes import KEYS_KEPT_MICROSECONDS, MemoryWrites
 
 TextAnalyzer: TypeAlias = Callable[[str, Sequence[str]], IndexedText]
@@ -33,7 +33,7 @@ __all__ = [
     "SearchStore",
     "SearchWork",
     "Snapshot",
-    "Start",
+    "StartRead",
     "Store",
     "StoreHealth",
     "TextAnalyzer",

@@ -50,7 +50,7 @@ class SearchReads(Protocol):
         ...
 
 
-class Start(Protocol):
+class StartRead(Protocol):
     def __call__(self, read: Coroutine[Any, Any, T]) -> Awaitable[T]:
         """Have something read by the time it is awaited; at the same time as others where that saves time. It may be
         awaited several times. What is never awaited is given up."""
@@ -63,7 +63,7 @@ class Snapshot:
     no event loop."""
 
     reads: SearchReads
-    start: Start
+    start: StartRead
 
 
 SearchWork: TypeAlias = Callable[[Snapshot], Coroutine[Any, Any, T]]

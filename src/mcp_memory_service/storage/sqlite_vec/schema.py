@@ -67,7 +67,7 @@ CREATE TRIGGER memory_tags_removed AFTER DELETE ON memory_tags BEGIN
     DELETE FROM tags WHERE id = old.tag_id AND memories = 0;
 END;
 
--- One row for each window of a memory's text. A plain table, not vec0: filters of any kind run inside the query,
+-- One row for each chunk of a memory's text. A plain table, not vec0: filters of any kind run inside the query,
 -- there is no limit of 4,096 neighbours, and it is read back five times as fast (docs/adr/0002).
 CREATE TABLE vectors (
     id INTEGER PRIMARY KEY,

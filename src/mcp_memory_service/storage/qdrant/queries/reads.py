@@ -83,10 +83,10 @@ def vectors_of(record: models.Record) -> tuple[Vector, ...]:
 async def all_tags(connection: QdrantConnection, namespace: str) -> list[TagCount]:
     """Every tag in the spelling that most memories have; of equally many, the one with fewer capitals."""
     spellings: dict[str, list[tuple[int, str]]] = {}
-    for spelling, having in (await connection.facet("tags", passing(MemoryFilter(namespace)))).items():
-        spellings.setdefault(fold_tag(str(spelling)), []).append((having, str(spelling)))
+    for spelling, memories in (await connection.facet("tags", passing(MemoryFilter(namespace)))).items():
+        spellings.setdefault(fold_tag(str(spelling)), []).append((memories, str(spelling)))
     counted = {
-        folded: TagCount(tag=max(found)[1], memories=sum(having for having, _ in found))
+        folded: TagCount(tag=max(found)[1], memories=sum(memories for memories, _ in found))
         for folded, found in spellings.items()
     }
     return [counted[folded] for folded in sorted(counted, key=lambda tag: (-counted[tag].memories, tag))]
@@ -110,12 +110,12 @@ async def page_of_memories(connection: QdrantConnection, where: MemoryFilter, of
     if not moments:
         return MemoryPage(memories=(), total=total)
     newest, oldest = moments[0], moments[-1]
-    after_page = models.FieldCondition(key="created_at", range=models.Range(gt=newest))
-    later, shown = await asyncio.gather(
-        connection.count(passing(where, after_page)), _between(connection, where, oldest, newest)
+    newer_than_page = models.FieldCondition(key="created_at", range=models.Range(gt=newest))
+    newer, shown = await asyncio.gather(
+        connection.count(passing(where, newer_than_page)), _between(connection, where, oldest, newest)
     )
     shown.sort(key=lambda candidate: (-candidate.created_at, candidate.content_hash))
-    start = max(0, offset - later)  # below 0 if something newer was stored meanwhile
+    start = max(0, offset - newer)  # below 0 if something newer was stored meanwhile
     hashes = [candidate.content_hash for candidate in shown[start : start + limit]]
     return MemoryPage(memories=tuple(await get_many(connection, where.namespace, hashes)), total=total)
 
@@ -180,10 +180,10 @@ async def store_stats(connection: QdrantConnection, namespace: str, pinned: Pinn
         _extreme_moment(connection, where, models.Direction.ASC),
         _extreme_moment(connection, where, models.Direction.DESC),
     )
-    by_type = {str(name): having for name, having in types.items()}
+    by_type = {str(name): count for name, count in types.items()}
     if untyped := memories - sum(by_type.values()):
         by_type[""] = untyped
-    vectors = sum(int(number) * having for number, having in chunks.items())
+    vectors = sum(int(number) * count for number, count in chunks.items())
     return StoreStats(
         backend="qdrant",
         memories=memories,

@@ -1,4 +1,5 @@
-"""Requests that may have a key: carried out and noted in one transaction, so that none is carried out twice."""
+"""Requests that may have a key: one that has is carried out and noted in one transaction, and so not carried out
+twice."""
 
 import apsw
 
@@ -9,11 +10,11 @@ from ..rows import find_memory
 from .writes import delete_memory, patch_memory
 
 
-def patch_once(
+def patch(
     connection: apsw.Connection,
     namespace: str,
     content_hash: str,
-    patch: MemoryPatch,
+    change: MemoryPatch,
     now: int,
     analyze: TextAnalyzer,
     key: IdempotencyKey | None,
@@ -21,13 +22,13 @@ def patch_once(
     if _first_outcome(connection, namespace, key) is not None:
         found = find_memory(connection, namespace, content_hash)
         return found[1] if found else None
-    patched = patch_memory(connection, namespace, content_hash, patch, now, analyze)
+    patched = patch_memory(connection, namespace, content_hash, change, now, analyze)
     if patched is not None:
         _note(connection, namespace, key, found_memory=True)
     return patched
 
 
-def delete_once(connection: apsw.Connection, namespace: str, content_hash: str, key: IdempotencyKey | None) -> bool:
+def delete(connection: apsw.Connection, namespace: str, content_hash: str, key: IdempotencyKey | None) -> bool:
     outcome = _first_outcome(connection, namespace, key)
     if outcome is None:
         outcome = delete_memory(connection, namespace, content_hash)

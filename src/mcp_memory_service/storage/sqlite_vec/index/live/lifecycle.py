@@ -79,10 +79,10 @@ IndexFactory: TypeAlias = Callable[[ConnectionPool, str], SearchIndex]
 class LiveIndex:
     """Made in the event loop that will close it."""
 
-    def __init__(self, threads: ConnectionPool, model_id: str, options: IndexOptions) -> None:
-        self._path = threads.path
+    def __init__(self, connections: ConnectionPool, model_id: str, options: IndexOptions) -> None:
+        self._path = connections.path
         self._model_id = model_id
-        self._threads = threads
+        self._connections = connections
         self._options = options
         self._current = CurrentIndex(self._notify)
         self.reader_for = self._current.reader_for
@@ -161,9 +161,9 @@ class LiveIndex:
 
     async def _make_ready(self) -> None:
         current = self._current
-        if not await self._threads.read(current.still_follows):
+        if not await self._connections.read(current.still_follows):
             current.forget()
-        self._store_is_small = await self._threads.read(self._is_small)
+        self._store_is_small = await self._connections.read(self._is_small)
         outgrown = current.segments is not None and current.segments.in_memory and not self._store_is_small
         if current.segments is not None and not outgrown:
             await self._catch_up(current.segments)
@@ -179,7 +179,7 @@ class LiveIndex:
 
     async def _keep_in_memory(self) -> None:
         """The index of a small store; of an empty one there is none."""
-        data = await self._threads.read(_columns_in_memory)
+        data = await self._connections.read(_columns_in_memory)
         self._must_build = False
         if data is None:
             self._current.forget()
@@ -212,7 +212,7 @@ class LiveIndex:
             self._renewal_pauses = backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
 
     async def _catch_up(self, segments: Segments) -> None:
-        while await self._threads.read(lambda connection: self._current.apply_some(connection, segments)):
+        while await self._connections.read(lambda connection: self._current.apply_some(connection, segments)):
             pass
         self.degraded = ()
 
@@ -230,13 +230,13 @@ class LiveIndex:
         header = file.header
         if header.model_id != self._model_id:
             return None
-        if not await self._threads.read(lambda connection: follows(connection, header.position)):
+        if not await self._connections.read(lambda connection: follows(connection, header.position)):
             return None
         return await asyncio.to_thread(Segments, file)
 
     async def _built(self) -> Segments:
         self._must_build = False
-        await self._run_builder(await self._threads.read(newest_position))
+        await self._run_builder(await self._connections.read(newest_position))
         segments = await self._loaded()
         if segments is None:
             raise StorageUnavailable(f"The search index of {self._path} is not usable after it was built.")

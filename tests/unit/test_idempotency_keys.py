@@ -65,4 +65,4 @@ def test_no_key_is_none_and_an_odd_one_is_refused():
     for odd in ("", "x" * 201, "a\nb", "ü", "a\n"):
         with pytest.raises(InvalidInput) as refused:
             delete_key(odd, "h", now=1)
-        assert refused.value.reason == "idempotency_key_invalid"
+        assert refused.value.code == "idempotency_key_invalid"
