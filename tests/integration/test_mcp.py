@@ -150,6 +150,21 @@ async def test_answers_respect_the_budget_and_say_what_was_cut(client: InMemoryC
         assert "more characters: get_memory]" in text_of(result)
 
 
+async def test_short_texts_of_several_lines_are_shown_whole(client: InMemoryClient, service: MemoryService):
+    texts = {
+        'Deploy steps:\n1. make build\n2. restart "api"\n3. tell #ops',
+        "line1\nline2\n",
+        "a\ttab and a \\ backslash",
+    }
+    await service.store_batch([MemoryDraft(text) for text in texts])
+    for tool, arguments in (("retrieve_memory", {"query": "deploy line tab"}), ("list_memories", {})):
+        result = await client.call_tool(tool, arguments)
+        data = data_of(result)
+        memories = [hit["memory"] for hit in data["results"]] if "results" in data else data["memories"]
+        assert {memory["content"] for memory in memories} == texts
+        assert "more characters" not in text_of(result)
+
+
 async def test_a_long_memory_is_read_in_parts(client: InMemoryClient, service: MemoryService):
     content = "".join(f"line {i}\n" for i in range(2_000))
     stored = await service.store_memory(MemoryDraft(content))

@@ -128,11 +128,10 @@ def _fitting(items: list[T], memories: list[CutMemory], budget: int) -> list[T]:
         memory.content = ""
     around = [len(item.model_dump_json()) for item in items]
     room = budget - FRAME_CHARS
-    needed = accumulate(
-        extra + min(len(content), MIN_CONTENT_CHARS) for extra, content in zip(around, contents, strict=True)
-    )
+    lengths = [_json_chars(content) for content in contents]
+    needed = accumulate(extra + min(length, MIN_CONTENT_CHARS) for extra, length in zip(around, lengths, strict=True))
     count = min(len(items), max(1, sum(used <= room for used in needed)))  # one is always shown
-    shares = content_shares([len(content) for content in contents[:count]], room - sum(around[:count]))
+    shares = content_shares(lengths[:count], room - sum(around[:count]))
     for memory, content, share in zip(memories, contents, shares, strict=False):
         memory.content = content[: _fitting_chars(content, share)]
         memory.content_cut = len(content) - len(memory.content)
@@ -140,10 +139,15 @@ def _fitting(items: list[T], memories: list[CutMemory], budget: int) -> list[T]:
 
 
 def _fitting_chars(content: str, room: int) -> int:
-    """How much of a content takes at most `room` characters as JSON, where quotes and line breaks take two."""
+    """How much of a content takes at most `room` characters as JSON."""
     chars = min(len(content), room)
-    escaped = len(json.dumps(content[:chars], ensure_ascii=False)) - 2
+    escaped = _json_chars(content[:chars])
     return chars if escaped <= room else max(1, chars * room // escaped)
+
+
+def _json_chars(content: str) -> int:
+    """Quotes and line breaks take two, other control characters six."""
+    return len(json.dumps(content, ensure_ascii=False)) - 2
 
 
 def _bounded(
