@@ -127,7 +127,7 @@ def _qdrant(settings: QdrantSettings) -> "tuple[type[QdrantStorage], QdrantOptio
         from .storage.qdrant import CollectionLayout, QdrantOptions, QdrantStorage  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ConfigurationError(
-            f"The Qdrant backend needs {error.name}: install it with `make qdrant`,"
+            f"The Qdrant backend needs qdrant-client ({error.name} is missing): install it with `make qdrant`,"
             " or with pip install 'qdrant-client>=1.20'."
         ) from error
     # The settings have the names of the options.

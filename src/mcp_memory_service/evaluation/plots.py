@@ -16,7 +16,7 @@ COLOURS = {"vector": "#4878a8", "keyword": "#e0a030", "hybrid": "#3a8a4f", "tune
 def require_plotting() -> None:
     """To be called before the work: a picture that cannot be drawn is said at once."""
     if find_spec("matplotlib") is None:
-        raise ConfigurationError("A plot needs matplotlib: pip install 'mcp-memory-service[eval]'.")
+        raise ConfigurationError("A plot needs matplotlib: install it with pip install 'matplotlib>=3.9'.")
 
 
 def plot_reports(reports: Sequence[DatasetReport], path: Path) -> None:
