@@ -33,11 +33,11 @@ class Settings(EnvironmentSettings):
     )
     search_index: bool = Field(
         default=True,
-        description="While serving, answer searches of a large SQLite store from an index, kept in a file beside the"
-        " database and mapped into memory; off = from the database itself",
+        description="While serving, answer searches of a SQLite store from an index in memory, that of a large store"
+        " mapped from a file beside the database; off = from the database itself",
     )
     search_index_min_memories: int = Field(
-        default=2_000, ge=1, description="From this many memories on a SQLite store is searched by an index"
+        default=2_000, ge=1, description="From this many memories on the index of a SQLite store is kept in a file"
     )
     http_host: str = Field(default="127.0.0.1", description="Address to serve on; any but loopback needs an API key")
     http_port: int = Field(default=8000, ge=0, le=65_535, description="Port to serve on; 0 = any free one")
