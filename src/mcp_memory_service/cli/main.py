@@ -1,5 +1,6 @@
 """`mcp-memory`: the overview of all commands, and how it ends."""
 
+import os
 import sys
 from importlib import import_module
 from typing import Any
@@ -15,6 +16,9 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 def main() -> None:
     """Entry point: errors of ours become one line on stderr and an exit code with a meaning."""
+    # Read by numpy when a command imports it. No product of ours is worth a second thread, and those that wait for one
+    # take a core from the searches.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         cli(standalone_mode=False)
     except click.ClickException as error:
