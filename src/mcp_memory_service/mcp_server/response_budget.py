@@ -9,7 +9,7 @@ from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from ..models import Memory
-from ..schemas import ListOut, MemoryOut, PagedOut, RankedOut, RetrieveOut, SearchOut
+from ..schemas import MemoryOut, PagedOut, RankedOut, SearchOut, paging_of, ranking_of, search_of
 from ..services import MemoryListing, SearchResult
 
 T = TypeVar("T", bound=BaseModel)
@@ -74,29 +74,28 @@ def reply(text: str, structured: BaseModel) -> CallToolResult:
 
 
 def fit_hits(found: SearchResult, budget: int) -> tuple[str, FittingHits]:
-    full = RetrieveOut.of(found)
-    hits = [CutHit(**hit.model_dump(exclude={"memory"}), memory=_bounded(hit.memory)) for hit in full.results]
+    hits = [CutHit(memory=_bounded(hit.memory), **ranking_of(hit)) for hit in found.results]
     shown = _fitting(hits, [hit.memory for hit in hits], budget)
     omitted = len(hits) - len(shown)
-    structured = FittingHits(**full.model_dump(exclude={"results"}), results=shown, omitted=omitted)
-    lines = [f"{full.total} found, page {full.page} of {full.total_pages}.{_omission(omitted)}"]
-    lines += [f"Searched without: {', '.join(full.degraded)}."] if full.degraded else []
+    structured = FittingHits(results=shown, omitted=omitted, **search_of(found))
+    paging = found.paging
+    lines = [f"{paging.total} found, page {paging.page} of {paging.total_pages}.{_omission(omitted)}"]
+    lines += [f"Searched without: {', '.join(found.degraded)}."] if found.degraded else []
     lines += [_line(hit.memory, f"{hit.score:.3f}") for hit in shown]
     return "\n\n".join(lines), structured
 
 
 def fit_listing(listing: MemoryListing, budget: int) -> tuple[str, FittingList]:
-    full = ListOut.of(listing)
-    memories = [_bounded(memory) for memory in full.memories]
+    memories = [_bounded(memory) for memory in listing.memories]
     shown = _fitting(memories, memories, budget)
-    omitted = len(memories) - len(shown)
-    structured = FittingList(**full.model_dump(exclude={"memories"}), memories=shown, omitted=omitted)
-    lines = [f"{full.total} memories, page {full.page} of {full.total_pages}.{_omission(omitted)}"]
+    omitted, paging = len(memories) - len(shown), listing.paging
+    structured = FittingList(memories=shown, omitted=omitted, **paging_of(paging))
+    lines = [f"{paging.total} memories, page {paging.page} of {paging.total_pages}.{_omission(omitted)}"]
     return "\n\n".join([*lines, *(_line(memory, "-") for memory in shown)]), structured
 
 
 def fit_memory(memory: Memory, offset: int, budget: int) -> tuple[str, MemoryPart]:
-    part = _bounded(MemoryOut.of(memory), metadata_chars=budget // 2, tags_chars=budget // 4)
+    part = _bounded(memory, metadata_chars=budget // 2, tags_chars=budget // 4)
     rest = part.content[offset:]
     part.content = ""
     room = max(MIN_CONTENT_CHARS, budget - FRAME_CHARS - len(part.model_dump_json()))
@@ -151,10 +150,10 @@ def _json_chars(content: str) -> int:
 
 
 def _bounded(
-    memory: MemoryOut, metadata_chars: int = MAX_SHOWN_METADATA_CHARS, tags_chars: int = MAX_SHOWN_TAGS_CHARS
+    memory: Memory, metadata_chars: int = MAX_SHOWN_METADATA_CHARS, tags_chars: int = MAX_SHOWN_TAGS_CHARS
 ) -> CutMemory:
-    cut = CutMemory(**memory.model_dump())
-    if len(json.dumps(cut.metadata, ensure_ascii=False)) > metadata_chars:
+    cut = CutMemory.of(memory)
+    if cut.metadata and len(json.dumps(cut.metadata, ensure_ascii=False)) > metadata_chars:
         cut.metadata, cut.metadata_cut = {}, True
     while sum(map(len, cut.tags)) > tags_chars:
         cut.tags.pop()

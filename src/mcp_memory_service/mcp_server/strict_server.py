@@ -1,6 +1,6 @@
 """What all tools share: annotations, errors that reach the model, and no argument that is silently ignored."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from mcp.server import MCPServer
@@ -33,6 +33,9 @@ class Toolset(Protocol):
 class StrictServer(MCPServer[Any]):
     """A model that guesses the name of an argument is told so, instead of losing what it meant."""
 
+    _known_arguments: Mapping[str, Collection[str]] = {}
+    """By tool; filled when the first one is called."""
+
     def add_toolset(self, toolset: Toolset) -> None:
         for tool in toolset.tools:
             self.add_tool(tool.call, title=tool.title, annotations=tool.annotations)
@@ -40,14 +43,12 @@ class StrictServer(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        for tool in await self.list_tools():
-            known = tool.input_schema.get("properties", {})
-            unknown = sorted(arguments.keys() - known.keys())
-            if tool.name == name and unknown:
-                raise ToolError(
-                    f"{name} has no argument {', '.join(map(repr, unknown))}; it takes: {', '.join(known)}."
-                    " [unknown_argument]"
-                )
+        known = await self._arguments(name)
+        if known is not None and (unknown := sorted(arguments.keys() - known)):
+            raise ToolError(
+                f"{name} has no argument {', '.join(map(repr, unknown))}; it takes: {', '.join(known)}."
+                " [unknown_argument]"
+            )
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -58,3 +59,10 @@ class StrictServer(MCPServer[Any]):
             if isinstance(cause, MemoryServiceError):
                 raise ToolError(f"{error}: {cause.message} [{cause.code}]") from error
             raise
+
+    async def _arguments(self, tool: str) -> Collection[str] | None:
+        """Those that it takes; None if there is no such tool. Listing the tools makes their schemas: once is enough."""
+        if tool not in self._known_arguments:
+            listed = await self.list_tools()
+            self._known_arguments = {each.name: each.input_schema.get("properties", {}).keys() for each in listed}
+        return self._known_arguments.get(tool)

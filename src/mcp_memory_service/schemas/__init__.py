@@ -16,6 +16,9 @@ from .answers import (
     StatsOut,
     StoredOut,
     TagsOut,
+    paging_of,
+    ranking_of,
+    search_of,
 )
 from .fields import After, Before, Moment, Page, PageSize, TagFilter, TypeFilter, explained, microseconds
 from .requests import (
@@ -64,4 +67,7 @@ __all__ = [
     "TypeFilter",
     "explained",
     "microseconds",
+    "paging_of",
+    "ranking_of",
+    "search_of",
 ]

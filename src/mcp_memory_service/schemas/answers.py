@@ -26,7 +26,7 @@ class MemoryOut(BaseModel):
     sequence: int | None
 
     @classmethod
-    def of(cls, memory: Memory) -> "MemoryOut":
+    def of(cls, memory: Memory) -> Self:
         return cls.model_validate(memory, from_attributes=True)
 
 
@@ -131,19 +131,23 @@ class RankedOut(BaseModel):
     debug: DebugOut | None = Field(default=None, description="Only when asked for")
 
 
+def ranking_of(hit: Hit) -> dict[str, Any]:
+    """The fields of `RankedOut`."""
+    return {
+        "score": hit.score,
+        "similarity": hit.similarity,
+        "provenance": {signal: SignalOut.of(placed) for signal, placed in hit.provenance.items()},
+        "snippet": hit.snippet,
+        "debug": DebugOut.of(hit.debug) if hit.debug else None,
+    }
+
+
 class HitOut(RankedOut):
     memory: MemoryOut
 
     @classmethod
     def of(cls, hit: Hit) -> "HitOut":
-        return cls(
-            memory=MemoryOut.of(hit.memory),
-            score=hit.score,
-            similarity=hit.similarity,
-            provenance={signal: SignalOut.of(placed) for signal, placed in hit.provenance.items()},
-            snippet=hit.snippet,
-            debug=DebugOut.of(hit.debug) if hit.debug else None,
-        )
+        return cls(memory=MemoryOut.of(hit.memory), **ranking_of(hit))
 
 
 class PagedOut(BaseModel):
@@ -166,22 +170,26 @@ class SearchOut(PagedOut):
     took_ms: float
 
 
+def search_of(found: SearchResult) -> dict[str, Any]:
+    """The fields of `SearchOut`."""
+    return {
+        **paging_of(found.paging),
+        "query": found.query,
+        "mode": found.mode,
+        "alpha_used": found.alpha_used,
+        "evidence": EvidenceOut.of(found.evidence),
+        "keywords": list(found.keywords),
+        "degraded": list(found.degraded),
+        "took_ms": found.took_ms,
+    }
+
+
 class RetrieveOut(SearchOut):
     results: list[HitOut]
 
     @classmethod
     def of(cls, found: SearchResult) -> "RetrieveOut":
-        return cls(
-            **_paged(found.paging),
-            results=[HitOut.of(hit) for hit in found.results],
-            query=found.query,
-            mode=found.mode,
-            alpha_used=found.alpha_used,
-            evidence=EvidenceOut.of(found.evidence),
-            keywords=list(found.keywords),
-            degraded=list(found.degraded),
-            took_ms=found.took_ms,
-        )
+        return cls(results=[HitOut.of(hit) for hit in found.results], **search_of(found))
 
 
 class VoteOut(SignalOut):
@@ -259,10 +267,10 @@ class ListOut(PagedOut):
 
     @classmethod
     def of(cls, listing: MemoryListing) -> "ListOut":
-        return cls(**_paged(listing.paging), memories=[MemoryOut.of(memory) for memory in listing.memories])
+        return cls(**paging_of(listing.paging), memories=[MemoryOut.of(memory) for memory in listing.memories])
 
 
-def _paged(paging: Paging) -> dict[str, Any]:
+def paging_of(paging: Paging) -> dict[str, Any]:
     return {name: getattr(paging, name) for name in PagedOut.model_fields}
 
 
