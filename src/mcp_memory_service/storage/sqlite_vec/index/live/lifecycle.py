@@ -165,7 +165,8 @@ class LiveIndex:
             current.forget()
         self._store_is_small = await self._connections.read(self._is_small)
         outgrown = current.segments is not None and current.segments.in_memory and not self._store_is_small
-        if current.segments is not None and not outgrown:
+        will_be_replaced = outgrown and self._loop.time() >= self._no_renewal_before
+        if current.segments is not None and not will_be_replaced:
             await self._catch_up(current.segments)
         if current.segments is None:
             if self._store_is_small:
@@ -179,8 +180,8 @@ class LiveIndex:
 
     async def _keep_in_memory(self) -> None:
         """The index of a small store; of an empty one there is none."""
-        data = await self._connections.read(_columns_in_memory)
         self._must_build = False
+        data = await self._connections.read(_columns_in_memory)
         if data is None:
             self._current.forget()
         else:
