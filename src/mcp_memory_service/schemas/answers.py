@@ -271,7 +271,14 @@ class ListOut(PagedOut):
 
 
 def paging_of(paging: Paging) -> dict[str, Any]:
-    return {name: getattr(paging, name) for name in PagedOut.model_fields}
+    """The fields of `PagedOut`."""
+    return {
+        "page": paging.page,
+        "page_size": paging.page_size,
+        "total": paging.total,
+        "total_pages": paging.total_pages,
+        "has_more": paging.has_more,
+    }
 
 
 class TagOut(BaseModel):
