@@ -8,12 +8,13 @@ written beside it, into img/.
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from charts import Points, chart
-from systems import OURS, TITLES
+from charts import chart
+from plots import plots
+from systems import OURS, TITLES, systems_of
 from targets import target_rows
 
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
@@ -67,12 +68,12 @@ def _search_table(size: Figures) -> list[str]:
     ]
     ours = size["systems"][OURS]
     for mode in MODES:
-        for name, figures in _systems(size):
+        for name, figures in systems_of(size):
             if mode in figures.get("modes", {}):
                 found = f"{figures['recall']:.3f}" if mode != "keyword" else ""
                 cells = _times(figures["modes"][mode], ours["modes"][mode])
                 rows.append(f"| {TITLES[name]} | {mode} | {cells} | {found} |")
-    failed = [(name, figures["failed"]) for name, figures in _systems(size) if "failed" in figures]
+    failed = [(name, figures["failed"]) for name, figures in systems_of(size) if "failed" in figures]
     return rows + [f"| {TITLES[name]} | {why} | | | | | | |" for name, why in failed]
 
 
@@ -83,7 +84,7 @@ def _at_once_table(size: Figures) -> list[str]:
     ]
     ours = size["systems"][OURS]["at_once"]
     for number, scale in ours.items():
-        for name, figures in _systems(size):
+        for name, figures in systems_of(size):
             if number in figures.get("at_once", {}):
                 rows.append(f"| {TITLES[name]} | {number} | {_times(figures['at_once'][number], scale)} |")
     return rows
@@ -98,7 +99,7 @@ def _resource_table(size: Figures) -> list[str]:
     names = {"build_seconds": "build s", "disk_mb": "disk MB", "rss_mb": "RSS MB", "cold_start_seconds": "cold start s"}
     rows = [f"| system | {' | '.join(names.values())} |", "|---|" + "---|" * len(names)]
     ours = size["systems"][OURS]
-    for name, figures in _systems(size):
+    for name, figures in systems_of(size):
         cells = [_scaled(figures[key], ours[key]) if key in figures else "" for key in names]
         if any(cells):
             rows.append(f"| {TITLES[name]} | {' | '.join(cells)} |")
@@ -157,52 +158,6 @@ def _ways_in(server: Figures) -> Iterator[str]:
         else:
             cells += ["", ""]
         yield " | ".join(cells)
-
-
-def _systems(size: Figures) -> list[tuple[str, Figures]]:
-    return [(name, size["systems"][name]) for name in TITLES if name in size["systems"]]
-
-
-def plots(sizes: Sequence[Figures]) -> dict[str, tuple[str, dict[str, Points]]]:
-    """Title and lines of each plot, by the name of its file."""
-    drawn: dict[str, tuple[str, dict[str, Points]]] = {
-        "bench-search": ("Search in its fullest way, one at a time: p95 in ms", _by_system(sizes, _fullest_p95)),
-        "bench-at-once": (
-            "Hybrid search, 8 at once: p95 in ms",
-            _by_system(sizes, lambda figures: figures["at_once"]["8"]["p95_ms"]),
-        ),
-        "bench-memory": ("Memory of the searching process in MB", _by_system(sizes, lambda figures: figures["rss_mb"])),
-        "bench-end-to-end": ("Our server, with the embedding of the query: p95 in ms", _server_lines(sizes)),
-    }
-    return {name: plot for name, plot in drawn.items() if plot[1]}
-
-
-def _fullest_p95(figures: Figures) -> float:
-    return next(iter(figures["modes"].values()))["p95_ms"]
-
-
-def _by_system(sizes: Sequence[Figures], value: Callable[[Figures], float]) -> dict[str, Points]:
-    lines: dict[str, list[tuple[float, float]]] = {}
-    for size in sizes:
-        for name, figures in _systems(size):
-            try:
-                point = (float(size["memories"]), value(figures))
-            except KeyError:  # it has no such figure, or none at this size
-                continue
-            way = next(iter(figures["modes"]))
-            lines.setdefault(TITLES[name] if way == "hybrid" else f"{TITLES[name]} ({way})", []).append(point)
-    return dict(lines)
-
-
-def _server_lines(sizes: Sequence[Figures]) -> dict[str, Points]:
-    lines: dict[str, list[tuple[float, float]]] = {}
-    for size in sizes:
-        server = size["systems"].get("end_to_end")
-        if server:
-            for number, times in server["rest"].items():
-                lines.setdefault(f"REST, {number} at once", []).append((size["memories"], times["p95_ms"]))
-            lines.setdefault("MCP, 1 client", []).append((size["memories"], server["mcp"]["p95_ms"]))
-    return dict(lines)
 
 
 def write_docs(folder: Path, document: Path) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,11 @@ PEERS = {
     "bm25s": Peer("bm25s"),
 }
 TITLES = {OURS: "mcp-memory-service", **{name: peer.title for name, peer in PEERS.items()}}
+
+
+def systems_of(size: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The figures of ours and of the peers that were measured at a size, in the order above."""
+    return [(name, size["systems"][name]) for name in TITLES if name in size["systems"]]
 
 
 @dataclass(frozen=True)
