@@ -27,7 +27,7 @@ from mcp_memory_service.services import MemoryService, SearchResult
 from mcp_memory_service.storage.ports import Store
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 from mcp_memory_service.storage.sqlite_vec.index import LiveIndex
-from measuring import Latency, Stopwatch, disk_mb, enough, rss_mb, share
+from measuring import Latency, Stopwatch, disk_mb, enough, memory_mb, rss_mb, share
 
 TOP = 10
 WARM_UP = 20
@@ -132,7 +132,7 @@ async def ask(feed: Feed, folder: Path, queries: int, limit_seconds: float, star
         figures["degraded"] += sum(bool(result.degraded) for result in run.results)
         del run
         gc.collect()
-        figures["rss_mb"] = rss_mb()
+        figures |= memory_mb()
     return figures
 
 

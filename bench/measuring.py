@@ -98,6 +98,19 @@ def rss_mb(pid: int | str = "self") -> float:
     return kibibytes * 1024 / 1e6
 
 
+def memory_mb(pid: int | str = "self", moment: str = "") -> dict[str, float]:
+    """Of a process: all of its pages that are in memory (RSS), those that no other process maps (private), and these
+    with its share of those that several map (PSS). The names end with the moment, if one is given."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+    kibibytes = {name: int(amount.split()[0]) for name, _, amount in (line.partition(":") for line in lines)}
+    figures = {
+        "rss_mb": kibibytes["Rss"],
+        "private_mb": kibibytes["Private_Clean"] + kibibytes["Private_Dirty"],
+        "pss_mb": kibibytes["Pss"],
+    }
+    return {f"{name}{moment}": amount * 1024 / 1e6 for name, amount in figures.items()}
+
+
 def disk_mb(folder: Path) -> float:
     """What its files take on disk: some of them have holes."""
     return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file()) / 1e6

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from feed import Feed, Question, worker_arguments
-from measuring import ask_at_once, disk_mb, enough, rss_mb, share
+from measuring import ask_at_once, disk_mb, enough, memory_mb, rss_mb, share
 
 TOP = 10
 WARM_UP = 20
@@ -55,8 +55,7 @@ def ask(peer: Any, feed: Feed, folder: Path, queries: int, limit_seconds: float,
         several = ask_at_once(fullest, share(questions, 1, enough(queries, AT_ONCE)), AT_ONCE, limit_seconds)
         figures["at_once"] = {str(AT_ONCE): asdict(several)}
     gc.collect()
-    figures["rss_mb"] = rss_mb()
-    return figures
+    return figures | memory_mb()
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from targets import target_rows
 
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 MODES = ("hybrid", "vector", "keyword")
+MEMORY = {"rss_mb": "RSS MB", "private_mb": "private MB", "pss_mb": "PSS MB"}
 Figures = Mapping[str, Any]
 
 
@@ -33,7 +34,7 @@ def render(folder: Path, images: str | None = None) -> str:
     for size in sizes:
         blocks += [[f"### {size['memories']:,} memories"], _search_table(size)]
         blocks += [_at_once_table(size), _resource_table(size), _reservations(size)]
-    blocks.append(_end_to_end_table(sizes))
+    blocks += [_end_to_end_table(sizes), _server_memory_table(sizes)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
@@ -57,7 +58,9 @@ def _provenance(sizes: Sequence[Figures]) -> list[str]:
     return [
         f"{newest['data']}, {newest['machine']}, {newest['systems'][OURS]['date']}. Versions: {told}.",
         f"Load average of the machine before each system: {min(loads):.1f} to {max(loads):.1f}.",
-        "In brackets: how many times ours, in the same way of searching.",
+        "In brackets: how many times ours, in the same way of searching. A dash: not measured.",
+        "Private memory is what no other process maps, files that only this one maps included; PSS adds its share of"
+        " what several map.",
     ]
 
 
@@ -92,17 +95,17 @@ def _at_once_table(size: Figures) -> list[str]:
 
 def _times(times: Figures, ours: Figures) -> str:
     keys = ("p50_ms", "p95_ms", "p99_ms", "cpu_ms", "requests_per_second")
-    return " | ".join(_scaled(times[key], ours[key]) if times.get(key) else "" for key in keys)
+    return " | ".join(_scaled(times.get(key), ours.get(key)) for key in keys)
 
 
 def _resource_table(size: Figures) -> list[str]:
-    names = {"build_seconds": "build s", "disk_mb": "disk MB", "rss_mb": "RSS MB", "cold_start_seconds": "cold start s"}
+    names = {"build_seconds": "build s", "disk_mb": "disk MB", **MEMORY, "cold_start_seconds": "cold start s"}
     rows = [f"| system | {' | '.join(names.values())} |", "|---|" + "---|" * len(names)]
     ours = size["systems"][OURS]
     for name, figures in systems_of(size):
-        cells = [_scaled(figures[key], ours[key]) if key in figures else "" for key in names]
-        if any(cells):
-            rows.append(f"| {TITLES[name]} | {' | '.join(cells)} |")
+        if any(key in figures for key in names):
+            cells = " | ".join(_scaled(figures.get(key), ours.get(key)) for key in names)
+            rows.append(f"| {TITLES[name]} | {cells} |")
     return rows
 
 
@@ -120,13 +123,15 @@ def _reservations(size: Figures) -> list[str]:
     return told
 
 
-def _scaled(value: float, ours: float) -> str:
+def _scaled(value: float | None, ours: float | None) -> str:
     """A figure and how many times ours it is; ours itself needs no ratio."""
-    return _short(value) if value == ours else f"{_short(value)} ({_short(value / ours)}×)"
+    return _short(value) if not value or not ours or value == ours else f"{_short(value)} ({_short(value / ours)}×)"
 
 
-def _short(value: float) -> str:
-    """As many digits as tell something."""
+def _short(value: float | None) -> str:
+    """As many digits as tell something; a dash for what was not measured."""
+    if value is None:
+        return "–"
     digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 0.1 else 3
     return f"{value:,.{digits}f}"
 
@@ -140,8 +145,22 @@ def _end_to_end_table(sizes: Sequence[Figures]) -> list[str]:
     if not rows:
         return []
     times = "over | p50 ms | p95 ms | p99 ms | per second | errors | degraded"
-    head = f"| memories | {times} | cold start s | RSS MB: REST / all |"
-    return ["### End to end, with the embedding of the query", "", head, "|---" * 10 + "|", *rows]
+    head = f"| memories | {times} | cold start s |"
+    return ["### End to end, with the embedding of the query", "", head, "|---" * 9 + "|", *rows]
+
+
+def _server_memory_table(sizes: Sequence[Figures]) -> list[str]:
+    rows: list[str] = []
+    for size in sizes:
+        server = size["systems"].get("end_to_end", {})
+        moments = {"_first_answers": "first answers", "": "REST", "_after_all": "MCP and the load"}
+        moments["_idle"] = f"{server.get('idle_seconds', 0):.0f} s without a request"
+        for ending, moment in moments.items():
+            if f"rss_mb{ending}" in server:
+                cells = " | ".join(_short(server.get(f"{name}{ending}")) for name in MEMORY)
+                rows.append(f"| {size['memories']:,} | {moment} | {cells} |")
+    head = f"| memories | server after | {' | '.join(MEMORY.values())} |"
+    return [head, "|---" * (2 + len(MEMORY)) + "|", *rows] if rows else []
 
 
 def _ways_in(server: Figures) -> Iterator[str]:
@@ -152,11 +171,8 @@ def _ways_in(server: Figures) -> Iterator[str]:
     for number, (name, times) in enumerate(named.items()):
         cells = [name, *(_short(times[key]) for key in ("p50_ms", "p95_ms", "p99_ms", "requests_per_second"))]
         cells += [f"{sum(times['errors'].values())}", f"{times['degraded']}"]
-        if number == 0:  # of the server, not of a way to ask it
-            memory = f"{server['rss_mb']:,.0f} / {server['rss_mb_after_all']:,.0f}"
-            cells += [f"{server['cold_start_seconds']:.2f}", memory]
-        else:
-            cells += ["", ""]
+        # Of the server, not of a way to ask it.
+        cells.append(f"{server['cold_start_seconds']:.2f}" if number == 0 else "")
         yield " | ".join(cells)
 
 
