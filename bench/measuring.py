@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-A = TypeVar("A")
 
 
 @dataclass(frozen=True)
@@ -65,9 +64,17 @@ class Stopwatch(Generic[T]):
         return latency(self._seconds, time.perf_counter() - self._started, cpu_seconds)
 
 
-def ask_at_once(ask: Callable[[T], A], questions: Sequence[T], threads: int, limit_seconds: float) -> Latency:
-    """Each thread asks the next question as soon as it has an answer."""
-    watch = Stopwatch(questions, limit_seconds)
+def ask_at_once(
+    ask: Callable[[T], object], questions: Sequence[T], threads: int, limit_seconds: float, warm_up: Sequence[T] = ()
+) -> Latency:
+    """Each thread asks the next question as soon as it has an answer; before that, all of the warm-up, unmeasured: some
+    systems keep a connection for each thread."""
+    all_there = threading.Barrier(threads)
+
+    def prepare(_worker: int) -> None:
+        all_there.wait()  # or one thread would do the work of several
+        for question in warm_up:
+            ask(question)
 
     def work(_worker: int) -> None:
         for question in watch:
@@ -76,9 +83,10 @@ def ask_at_once(ask: Callable[[T], A], questions: Sequence[T], threads: int, lim
             watch.note(time.perf_counter() - started)
 
     with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(work, range(threads)):
-            pass
-    return watch.latency()
+        list(pool.map(prepare, range(threads)))
+        watch = Stopwatch(questions, limit_seconds)
+        list(pool.map(work, range(threads)))
+        return watch.latency()
 
 
 def share(questions: Sequence[T], turn: int, count: int) -> list[T]:
