@@ -65,7 +65,7 @@ class Feed:
 def worker_arguments(description: str | None) -> argparse.Namespace:
     """What `run.py` tells a process that builds or asks one system."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("phase", choices=["build", "ask"])
+    parser.add_argument("phase", choices=["build", "ask", "calls"])
     parser.add_argument("system")
     parser.add_argument("--feed", type=Path, required=True)
     parser.add_argument("--size", type=int, required=True)

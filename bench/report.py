@@ -61,25 +61,29 @@ def _provenance(sizes: Sequence[Figures]) -> list[str]:
         f"Load average of the machine before each system: {min(loads):.1f} to {max(loads):.1f}.",
         "In brackets: how many times ours, in the same way of searching. A dash: not measured.",
         "CPU ms is processor time of the whole process for a search; 8 at once is told in searches a second.",
+        "Python and C calls of a search are counted in ours only, apart from what is timed.",
         "Private memory is what no other process maps, files that only this one maps included; PSS adds its share of"
         " what several map.",
     ]
 
 
 def _search_table(size: Figures) -> list[str]:
-    rows = [
-        "| system | search | p50 ms | p95 ms | p99 ms | CPU ms | per second | 8 at once | recall@10 of vectors |",
-        "|---" * 9 + "|",
-    ]
+    times = "p50 ms | p95 ms | p99 ms | CPU ms | per second | 8 at once"
+    rows = [f"| system | search | {times} | calls: Python, C | recall@10 of vectors |", "|---" * 10 + "|"]
     ours = size["systems"][OURS]
     for mode in MODES:
         for name, figures in systems_of(size):
             if mode in figures.get("modes", {}):
                 found = f"{figures['recall']:.3f}" if mode != "keyword" else ""
                 cells = _cells(figures["modes"][mode], ours["modes"][mode], (*TIMES, "per_second_8_at_once"))
-                rows.append(f"| {TITLES[name]} | {mode} | {cells} | {found} |")
+                rows.append(f"| {TITLES[name]} | {mode} | {cells} | {_calls(figures, mode)} | {found} |")
     failed = [(name, figures["failed"]) for name, figures in systems_of(size) if "failed" in figures]
-    return rows + [f"| {TITLES[name]} | {why} | | | | | | | |" for name, why in failed]
+    return rows + [f"| {TITLES[name]} | {why} |{' |' * 8}" for name, why in failed]
+
+
+def _calls(figures: Figures, mode: str) -> str:
+    calls = figures.get("calls", {}).get(mode, {})
+    return ", ".join(_short(calls[kind]) for kind in ("python", "c")) if calls else "–"
 
 
 def _at_once_table(size: Figures) -> list[str]:

@@ -72,15 +72,17 @@ def peers_python() -> str:
 def measure(system: str, feed: Feed, folder: Path, effort: Effort) -> dict[str, Any]:
     """The figures of a system, or why there are none: {"failed": …}. Its files are left in the folder."""
     if system == OURS:
-        command, limit = [sys.executable, str(HERE / "engine.py")], None
+        python, limit = sys.executable, None
+        phases = {"build": "engine.py", "ask": "engine.py", "calls": "calls.py"}
     else:
         most = PEERS[system].most_memories
         if most and feed.size > most:
             return {"failed": f"not tried above {most:,}"}
-        command, limit = [peers_python(), str(HERE / "peer_worker.py")], effort.peer_budget_seconds
+        python, limit = peers_python(), effort.peer_budget_seconds
+        phases = {"build": "peer_worker.py", "ask": "peer_worker.py"}
     figures: dict[str, Any] = {}
-    for phase in ("build", "ask"):
-        figures |= _run(command, phase, system, feed, folder, effort, limit)
+    for phase, script in phases.items():
+        figures |= _run([python, str(HERE / script)], phase, system, feed, folder, effort, limit)
         if "failed" in figures:
             break
     return figures
