@@ -26,11 +26,15 @@ class Peer:
     title: str
     most_memories: int | None = None
     """Beyond that it is not tried."""
+    raised: str | None = None
+    """For a variant: the module of the peer whose settings are raised until it finds enough of the nearest."""
 
 
 PEERS = {
     "lancedb": Peer("LanceDB"),
+    "lancedb_raised": Peer("LanceDB, raised", raised="lancedb"),
     "qdrant_edge": Peer("Qdrant Edge"),
+    "qdrant_edge_raised": Peer("Qdrant Edge, raised", raised="qdrant_edge"),
     "qdrant_local": Peer("qdrant-client, local mode", most_memories=20_000),  # fills by a few hundred in a second
     "chromadb": Peer("Chroma"),
     "sqlite_vec": Peer("sqlite-vec alone"),
@@ -39,6 +43,12 @@ PEERS = {
     "bm25s": Peer("bm25s"),
 }
 TITLES = {OURS: "mcp-memory-service", **{name: peer.title for name, peer in PEERS.items()}}
+
+
+def title(system: str, figures: Mapping[str, Any]) -> str:
+    """With the settings that were found for a variant."""
+    settings = ", ".join(f"{name} {value}" for name, value in figures.get("settings", {}).items())
+    return f"{TITLES[system]} ({settings})" if settings else TITLES[system]
 
 
 def systems_of(size: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
@@ -71,25 +81,34 @@ def peers_python() -> str:
 
 def measure(system: str, feed: Feed, folder: Path, effort: Effort) -> dict[str, Any]:
     """The figures of a system, or why there are none: {"failed": …}. Its files are left in the folder."""
-    if system == OURS:
-        python, limit = sys.executable, None
-        phases = {"build": "engine.py", "ask": "engine.py", "calls": "calls.py"}
-    else:
-        most = PEERS[system].most_memories
-        if most and feed.size > most:
-            return {"failed": f"not tried above {most:,}"}
-        python, limit = peers_python(), effort.peer_budget_seconds
-        phases = {"build": "peer_worker.py", "ask": "peer_worker.py"}
+    most = None if system == OURS else PEERS[system].most_memories
+    if most and feed.size > most:
+        return {"failed": f"not tried above {most:,}"}
+    limit = None if system == OURS else effort.peer_budget_seconds
     figures: dict[str, Any] = {}
-    for phase, script in phases.items():
-        figures |= _run([python, str(HERE / script)], phase, system, feed, folder, effort, limit)
+    for phase, command in _commands(system).items():
+        settings = ["--settings", json.dumps(figures.get("settings", {}))]
+        found = _run(phase, [*command, *settings], feed, folder, effort, limit)
+        if phase == "tune" and "failed" in found:
+            return found  # up to here it is the peer that it is a variant of
+        figures |= found
         if "failed" in figures:
             break
     return figures
 
 
+def _commands(system: str) -> dict[str, list[str]]:
+    """By the phases of a measurement, in their order."""
+    if system == OURS:
+        scripts = {"build": "engine.py", "ask": "engine.py", "calls": "calls.py"}
+        return {phase: [sys.executable, str(HERE / script), phase, system] for phase, script in scripts.items()}
+    peer, python = PEERS[system], peers_python()
+    phases = ("build", "tune", "ask") if peer.raised else ("build", "ask")
+    return {phase: [python, str(HERE / "peer_worker.py"), phase, peer.raised or system] for phase in phases}
+
+
 def _run(
-    command: list[str], phase: str, system: str, feed: Feed, folder: Path, effort: Effort, limit: float | None
+    phase: str, command: list[str], feed: Feed, folder: Path, effort: Effort, limit: float | None
 ) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as aside:
         out = Path(aside) / "figures.json"
@@ -98,8 +117,8 @@ def _run(
         arguments += ["--started", str(time.monotonic())]
         try:
             done = subprocess.run(
-                [*command, phase, system, *arguments],
-                env=os.environ | QUIET,
+                [*command, *arguments],
+                env=os.environ | QUIET,  # no limits on threads of BLAS: `mcp-memory serve` sets none for itself
                 timeout=limit,
                 stderr=subprocess.PIPE,
                 text=True,
