@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from charts import chart
 from plots import plots
 from systems import OURS, systems_of, title
 from targets import target_rows
@@ -31,7 +30,7 @@ def render(folder: Path, images: str | None = None) -> str:
         return f"No figures in {folder}."
     blocks: list[Sequence[str]] = [_provenance(sizes), target_rows(sizes)]
     if images:
-        blocks.append([f"![{heading}]({images}/{name}.svg)" for name, (heading, _) in plots(sizes).items()])
+        blocks.append([f"![{plot.title}]({images}/{name}.svg)" for name, plot in plots(sizes).items()])
     for size in sizes:
         blocks += [[f"### {size['memories']:,} memories"], _search_table(size)]
         blocks += [_at_once_table(size), _resource_table(size), _reservations(size)]
@@ -186,8 +185,8 @@ def _ways_in(server: Figures) -> Iterator[str]:
 def write_docs(folder: Path, document: Path) -> None:
     images = document.parent / "img"
     images.mkdir(exist_ok=True)
-    for name, (heading, lines) in plots(load(folder)).items():
-        (images / f"{name}.svg").write_text(chart(heading, "memories", lines), encoding="utf-8")
+    for name, plot in plots(load(folder)).items():
+        (images / f"{name}.svg").write_text(plot.svg(), encoding="utf-8")
     text = document.read_text(encoding="utf-8")
     before, after = text.split(BEGIN)[0], text.split(END)[1]
     document.write_text(f"{before}{BEGIN}\n{render(folder, 'img')}\n{END}{after}", encoding="utf-8")
