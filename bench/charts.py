@@ -1,15 +1,16 @@
-"""Line charts with logarithmic axes as SVG, without a plotting library."""
+"""Charts as SVG, without a plotting library: y is logarithmic, x as well or not."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from typing import TypeAlias
 
 Points = Sequence[tuple[float, float]]
 
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 64, 190, 40, 48
 # Distinct also for the colour-blind (Okabe and Ito); the first is ours and drawn thicker.
-COLOURS = "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #666666 #b8a200 #000000".split()
+COLOURS = "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #666666 #b8a200 #000000 #8b4513 #7f3fbf".split()
 LABEL_HEIGHT = 13
 
 
@@ -25,13 +26,33 @@ class LogAxis:
         share = (math.log10(value) - self.low) / (self.high - self.low)
         return self._start + share * (self._end - self._start)
 
-    def powers(self) -> Iterator[float]:
+    def ticks(self) -> Iterator[float]:
         return (10.0**power for power in range(self.low, self.high + 1))
 
 
-def chart(title: str, x_name: str, lines: Mapping[str, Points]) -> str:
+class LinearAxis:
+    """In steps of a hundredth, or of as many as make ten of them at most."""
+
+    def __init__(self, values: Sequence[float], start: float, end: float) -> None:
+        low, high = math.floor(min(values) * 100), math.ceil(max(values) * 100)
+        self._step = max(1, math.ceil((high - low) / 10))
+        self._low, self._high = min(low, high - self._step), high
+        self._start, self._end = start, end
+
+    def place(self, value: float) -> float:
+        share = (value * 100 - self._low) / (self._high - self._low)
+        return self._start + share * (self._end - self._start)
+
+    def ticks(self) -> Iterator[float]:
+        return (hundredths / 100 for hundredths in range(self._high, self._low - 1, -self._step))
+
+
+Axis: TypeAlias = LogAxis | LinearAxis
+
+
+def chart(title: str, x_name: str, lines: Mapping[str, Points], x_axis: type[Axis] = LogAxis) -> str:
     points = [point for line in lines.values() for point in line]
-    across = LogAxis([x for x, _ in points], LEFT, WIDTH - RIGHT)
+    across = x_axis([x for x, _ in points], LEFT, WIDTH - RIGHT)
     up = LogAxis([y for _, y in points], HEIGHT - BOTTOM, TOP)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif"'
@@ -45,18 +66,18 @@ def chart(title: str, x_name: str, lines: Mapping[str, Points]) -> str:
     return "\n".join(parts)
 
 
-def _grid(across: LogAxis, up: LogAxis) -> Iterator[str]:
-    for power in across.powers():
-        x = across.place(power)
+def _grid(across: Axis, up: Axis) -> Iterator[str]:
+    for tick in across.ticks():
+        x = across.place(tick)
         yield _line([(x, TOP), (x, HEIGHT - BOTTOM)], "#ddd", 1)
-        yield _text(x, HEIGHT - BOTTOM + 16, f"{power:,.15g}", "middle")
-    for power in up.powers():
-        y = up.place(power)
+        yield _text(x, HEIGHT - BOTTOM + 16, f"{tick:,.15g}", "middle")
+    for tick in up.ticks():
+        y = up.place(tick)
         yield _line([(LEFT, y), (WIDTH - RIGHT, y)], "#ddd", 1)
-        yield _text(LEFT - 6, y + 4, f"{power:,.15g}", "end")
+        yield _text(LEFT - 6, y + 4, f"{tick:,.15g}", "end")
 
 
-def _drawn(lines: Mapping[str, Points], across: LogAxis, up: LogAxis) -> Iterator[str]:
+def _drawn(lines: Mapping[str, Points], across: Axis, up: Axis) -> Iterator[str]:
     """The lines, and at their ends their names, moved apart where they would cover each other."""
     ends: list[tuple[float, float, str, str]] = []
     for number, (name, points) in enumerate(lines.items()):
@@ -64,7 +85,7 @@ def _drawn(lines: Mapping[str, Points], across: LogAxis, up: LogAxis) -> Iterato
         places = [(across.place(x), up.place(y)) for x, y in points]
         yield _line(places, colour, 3 if number == 0 else 1.5)
         for x, y in places:
-            yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
+            yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{5 if number == 0 else 3}" fill="{colour}"/>'
         ends.append((places[-1][1], places[-1][0], name, colour))
     lowest = 0.0
     for y, x, name, colour in sorted(ends):

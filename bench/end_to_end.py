@@ -21,7 +21,7 @@ import httpx
 from mcp import Client
 
 from corpora import made_queries, queries_of, sentences_of
-from measuring import Stopwatch, enough, rss_mb
+from measuring import Stopwatch, enough, memory_mb
 from servers import answer_to, server_on, wait_for, wait_for_first_answer
 
 WARM_UP = 20
@@ -29,9 +29,13 @@ CONNECTIONS = (1, 8, 32)
 LOAD_CONNECTIONS = 32
 # More than a server on two cores can answer with its model, so that a load does not end for lack of queries.
 MAX_PER_SECOND = 1000
+# A server returns freed memory every five seconds (CHECKED_EVERY_SECONDS of its index): after ten it has done so.
+IDLE_SECONDS = 10.0
 
 
-def measure(store: Path, data: Path | None, queries: int, load_seconds: float, limit_seconds: float) -> dict[str, Any]:
+def measure(
+    store: Path, data: Path | None, queries: int, load_seconds: float, idle_seconds: float, limit_seconds: float
+) -> dict[str, Any]:
     sentences = list(sentences_of(data))
     asked = _queries(data, sentences, WARM_UP + queries + sum(enough(queries, n) for n in CONNECTIONS) + 1)
     with server_on(store) as server:
@@ -43,19 +47,21 @@ def measure(store: Path, data: Path | None, queries: int, load_seconds: float, l
         }
         wait_for(lambda: "index_building" not in answer_to(server.url, first["query"])["degraded"], 3600)
         over_rest(server.url, list(islice(asked, WARM_UP)), 1, limit_seconds)
-        figures["rss_mb_first_answers"] = rss_mb(server.process.pid)
+        figures |= memory_mb(server.process.pid, "_first_answers")
         figures["rest"] = {
             str(connections): over_rest(
                 server.url, list(islice(asked, enough(queries, connections))), connections, limit_seconds
             )
             for connections in CONNECTIONS
         }
-        figures["rss_mb"] = rss_mb(server.process.pid)
+        figures |= memory_mb(server.process.pid)
         figures["mcp"] = asyncio.run(over_mcp(f"{server.url}/mcp", list(islice(asked, queries)), limit_seconds))
         if load_seconds:
             many = made_queries(sentences, round(load_seconds * MAX_PER_SECOND), seed=3)
             figures["load"] = over_rest(server.url, many, LOAD_CONNECTIONS, load_seconds)
-        figures["rss_mb_after_all"] = rss_mb(server.process.pid)
+        figures |= memory_mb(server.process.pid, "_after_all")
+        time.sleep(idle_seconds)
+        figures |= {"idle_seconds": idle_seconds, **memory_mb(server.process.pid, "_idle")}
     return figures
 
 
@@ -100,10 +106,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="the data set it was filled from")
     parser.add_argument("--queries", type=int, default=200, help="so many for each measurement (200)")
     parser.add_argument("--load-seconds", type=float, default=20, help="length of the steady load (20)")
+    parser.add_argument("--idle-seconds", type=float, default=IDLE_SECONDS, help="rest before the last look at memory")
     parser.add_argument("--seconds", type=float, default=60, help="limit for each measurement (60)")
     parser.add_argument("--out", type=Path, help="where to write the figures")
     options = parser.parse_args()
-    figures = measure(options.store, options.data, options.queries, options.load_seconds, options.seconds)
+    figures = measure(
+        options.store, options.data, options.queries, options.load_seconds, options.idle_seconds, options.seconds
+    )
     if options.out:
         options.out.write_text(json.dumps(figures))
     else:

@@ -1,8 +1,8 @@
 """Our engine, in a process of its own: the real service on a SQLite file, without the model; started by `run.py`.
 
 The time of a search is that of `MemoryService.retrieve_memories`. The embedder looks up the vectors of the queries,
-which the peers are given as well. The fullest search is asked by several at once, each asking again when it is
-answered.
+which the peers are given as well. Every kind of search is asked by eight at once too, the fullest by 32, each asking
+again when it is answered.
 """
 
 import asyncio
@@ -27,11 +27,11 @@ from mcp_memory_service.services import MemoryService, SearchResult
 from mcp_memory_service.storage.ports import Store
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 from mcp_memory_service.storage.sqlite_vec.index import LiveIndex
-from measuring import Latency, Stopwatch, disk_mb, enough, rss_mb, share
+from measuring import Latency, Stopwatch, disk_mb, enough, memory_mb, rss_mb, share
 
 TOP = 10
 WARM_UP = 20
-AT_ONCE = (8, 32)
+AT_ONCE = (("hybrid", 8), ("hybrid", 32), ("vector", 8), ("keyword", 8))
 MODES: dict[str, SearchMode] = {"hybrid": "hybrid", "vector": "semantic", "keyword": "keyword"}
 FIRST_MOMENT = 1_735_689_600_000_000  # 2025-01-01 in microseconds; a memory a second from then on, in their order
 SECOND = 1_000_000
@@ -124,16 +124,24 @@ async def ask(feed: Feed, folder: Path, queries: int, limit_seconds: float, star
             figures["found"][name] = [_numbers(result) for result in run.results]
             figures.setdefault("degraded", 0)
             figures["degraded"] += sum(bool(result.degraded) for result in run.results)
-        run = Run(service, "hybrid", limit_seconds)
-        figures["at_once"] = {
-            str(number): asdict(await run.ask(share(questions, turn, enough(queries, number)), at_once=number))
-            for turn, number in enumerate(AT_ONCE, start=1)
-        }
-        figures["degraded"] += sum(bool(result.degraded) for result in run.results)
-        del run
+        await _ask_at_once(service, questions, queries, limit_seconds, figures)
         gc.collect()
-        figures["rss_mb"] = rss_mb()
+        figures |= memory_mb()
     return figures
+
+
+async def _ask_at_once(
+    service: MemoryService, questions: Sequence[Question], queries: int, limit_seconds: float, figures: dict[str, Any]
+) -> None:
+    figures["at_once"] = {}
+    for turn, (name, number) in enumerate(AT_ONCE, start=1):
+        run = Run(service, MODES[name], limit_seconds)
+        latency = await run.ask(share(questions, turn, enough(queries, number)), at_once=number)
+        figures["degraded"] += sum(bool(result.degraded) for result in run.results)
+        if number == 8:
+            figures["modes"][name]["per_second_8_at_once"] = latency.requests_per_second
+        if name == "hybrid":
+            figures["at_once"][str(number)] = asdict(latency)
 
 
 class Run:

@@ -65,7 +65,7 @@ class Feed:
 def worker_arguments(description: str | None) -> argparse.Namespace:
     """What `run.py` tells a process that builds or asks one system."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("phase", choices=["build", "ask"])
+    parser.add_argument("phase", choices=["build", "tune", "ask", "calls"])
     parser.add_argument("system")
     parser.add_argument("--feed", type=Path, required=True)
     parser.add_argument("--size", type=int, required=True)
@@ -73,5 +73,6 @@ def worker_arguments(description: str | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True, help="where the figures go")
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=30, help="limit for each measurement")
+    parser.add_argument("--settings", type=json.loads, default={}, help="of the searches of a peer, as JSON")
     parser.add_argument("--started", type=float, default=0.0, help="when the process was started, as time.monotonic()")
     return parser.parse_args()

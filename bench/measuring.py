@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-A = TypeVar("A")
 
 
 @dataclass(frozen=True)
@@ -65,9 +64,17 @@ class Stopwatch(Generic[T]):
         return latency(self._seconds, time.perf_counter() - self._started, cpu_seconds)
 
 
-def ask_at_once(ask: Callable[[T], A], questions: Sequence[T], threads: int, limit_seconds: float) -> Latency:
-    """Each thread asks the next question as soon as it has an answer."""
-    watch = Stopwatch(questions, limit_seconds)
+def ask_at_once(
+    ask: Callable[[T], object], questions: Sequence[T], threads: int, limit_seconds: float, warm_up: Sequence[T] = ()
+) -> Latency:
+    """Each thread asks the next question as soon as it has an answer; before that, all of the warm-up, unmeasured: some
+    systems keep a connection for each thread."""
+    all_there = threading.Barrier(threads)
+
+    def prepare(_worker: int) -> None:
+        all_there.wait()  # or one thread would do the work of several
+        for question in warm_up:
+            ask(question)
 
     def work(_worker: int) -> None:
         for question in watch:
@@ -76,9 +83,10 @@ def ask_at_once(ask: Callable[[T], A], questions: Sequence[T], threads: int, lim
             watch.note(time.perf_counter() - started)
 
     with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(work, range(threads)):
-            pass
-    return watch.latency()
+        list(pool.map(prepare, range(threads)))
+        watch = Stopwatch(questions, limit_seconds)
+        list(pool.map(work, range(threads)))
+        return watch.latency()
 
 
 def share(questions: Sequence[T], turn: int, count: int) -> list[T]:
@@ -96,6 +104,19 @@ def rss_mb(pid: int | str = "self") -> float:
     status = Path(f"/proc/{pid}/status").read_text()
     kibibytes = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
     return kibibytes * 1024 / 1e6
+
+
+def memory_mb(pid: int | str = "self", moment: str = "") -> dict[str, float]:
+    """Of a process: all of its pages that are in memory (RSS), those that no other process maps (private), and these
+    with its share of those that several map (PSS). The names end with the moment, if one is given."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+    kibibytes = {name: int(amount.split()[0]) for name, _, amount in (line.partition(":") for line in lines)}
+    figures = {
+        "rss_mb": kibibytes["Rss"],
+        "private_mb": kibibytes["Private_Clean"] + kibibytes["Private_Dirty"],
+        "pss_mb": kibibytes["Pss"],
+    }
+    return {f"{name}{moment}": amount * 1024 / 1e6 for name, amount in figures.items()}
 
 
 def disk_mb(folder: Path) -> float:

@@ -79,7 +79,8 @@ def measure_size(feed: Feed, options: argparse.Namespace, figures: SizeFigures) 
 
 def _end_to_end(store: Path, options: argparse.Namespace) -> dict[str, Any]:
     print("end to end", file=sys.stderr, flush=True)
-    return end_to_end.measure(store, options.data, options.queries, options.load_seconds, options.seconds)
+    lengths = (options.load_seconds, options.idle_seconds, options.seconds)
+    return end_to_end.measure(store, options.data, options.queries, *lengths)
 
 
 def _arguments() -> argparse.Namespace:
@@ -93,6 +94,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, help="where stores are built, and removed again (the temporary folder)")
     parser.add_argument("--seconds", type=float, default=30, help="limit for each measurement (30)")
     parser.add_argument("--load-seconds", type=float, default=20, help="length of the load on the server (20)")
+    parser.add_argument(
+        "--idle-seconds",
+        type=float,
+        default=end_to_end.IDLE_SECONDS,
+        help="rest after the load before the memory of the server is told again (10)",
+    )
     parser.add_argument("--peer-budget", type=float, default=900, help="seconds to build a peer, and to ask it (900)")
     parser.add_argument("--no-end-to-end", dest="end_to_end", action="store_false", help="engines only")
     return parser.parse_args()

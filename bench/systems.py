@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,15 @@ class Peer:
     title: str
     most_memories: int | None = None
     """Beyond that it is not tried."""
+    raised: str | None = None
+    """For a variant: the module of the peer whose settings are raised until it finds enough of the nearest."""
 
 
 PEERS = {
     "lancedb": Peer("LanceDB"),
+    "lancedb_raised": Peer("LanceDB, raised", raised="lancedb"),
     "qdrant_edge": Peer("Qdrant Edge"),
+    "qdrant_edge_raised": Peer("Qdrant Edge, raised", raised="qdrant_edge"),
     "qdrant_local": Peer("qdrant-client, local mode", most_memories=20_000),  # fills by a few hundred in a second
     "chromadb": Peer("Chroma"),
     "sqlite_vec": Peer("sqlite-vec alone"),
@@ -38,6 +43,17 @@ PEERS = {
     "bm25s": Peer("bm25s"),
 }
 TITLES = {OURS: "mcp-memory-service", **{name: peer.title for name, peer in PEERS.items()}}
+
+
+def title(system: str, figures: Mapping[str, Any]) -> str:
+    """With the settings that were found for a variant."""
+    settings = ", ".join(f"{name} {value}" for name, value in figures.get("settings", {}).items())
+    return f"{TITLES[system]} ({settings})" if settings else TITLES[system]
+
+
+def systems_of(size: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The figures of ours and of the peers that were measured at a size, in the order above."""
+    return [(name, size["systems"][name]) for name in TITLES if name in size["systems"]]
 
 
 @dataclass(frozen=True)
@@ -65,23 +81,34 @@ def peers_python() -> str:
 
 def measure(system: str, feed: Feed, folder: Path, effort: Effort) -> dict[str, Any]:
     """The figures of a system, or why there are none: {"failed": …}. Its files are left in the folder."""
-    if system == OURS:
-        command, limit = [sys.executable, str(HERE / "engine.py")], None
-    else:
-        most = PEERS[system].most_memories
-        if most and feed.size > most:
-            return {"failed": f"not tried above {most:,}"}
-        command, limit = [peers_python(), str(HERE / "peer_worker.py")], effort.peer_budget_seconds
+    most = None if system == OURS else PEERS[system].most_memories
+    if most and feed.size > most:
+        return {"failed": f"not tried above {most:,}"}
+    limit = None if system == OURS else effort.peer_budget_seconds
     figures: dict[str, Any] = {}
-    for phase in ("build", "ask"):
-        figures |= _run(command, phase, system, feed, folder, effort, limit)
+    for phase, command in _commands(system).items():
+        settings = ["--settings", json.dumps(figures.get("settings", {}))]
+        found = _run(phase, [*command, *settings], feed, folder, effort, limit)
+        if phase == "tune" and "failed" in found:
+            return found  # up to here it is the peer that it is a variant of
+        figures |= found
         if "failed" in figures:
             break
     return figures
 
 
+def _commands(system: str) -> dict[str, list[str]]:
+    """By the phases of a measurement, in their order."""
+    if system == OURS:
+        scripts = {"build": "engine.py", "ask": "engine.py", "calls": "calls.py"}
+        return {phase: [sys.executable, str(HERE / script), phase, system] for phase, script in scripts.items()}
+    peer, python = PEERS[system], peers_python()
+    phases = ("build", "tune", "ask") if peer.raised else ("build", "ask")
+    return {phase: [python, str(HERE / "peer_worker.py"), phase, peer.raised or system] for phase in phases}
+
+
 def _run(
-    command: list[str], phase: str, system: str, feed: Feed, folder: Path, effort: Effort, limit: float | None
+    phase: str, command: list[str], feed: Feed, folder: Path, effort: Effort, limit: float | None
 ) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as aside:
         out = Path(aside) / "figures.json"
@@ -90,8 +117,8 @@ def _run(
         arguments += ["--started", str(time.monotonic())]
         try:
             done = subprocess.run(
-                [*command, phase, system, *arguments],
-                env=os.environ | QUIET,
+                [*command, *arguments],
+                env=os.environ | QUIET,  # no limits on threads of BLAS: `mcp-memory serve` sets none for itself
                 timeout=limit,
                 stderr=subprocess.PIPE,
                 text=True,

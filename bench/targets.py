@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from systems import OURS, TITLES
+from systems import OURS, title
 
 Figures = Mapping[str, Any]
 Row = tuple[str, str, str, bool]
@@ -73,7 +73,7 @@ def _against_peers(memories: int, systems: Figures) -> list[Row]:
         asked = f"under {theirs:,.1f} ms, recall at least {figures['recall']:.3f}"
         told = f"{own:,.1f} ms, {ours['recall']:.3f}"
         met = own < theirs and ours["recall"] >= figures["recall"]
-        rows.append((f"hybrid p95 against {TITLES[name]}, {memories:,}", asked, told, met))
+        rows.append((f"hybrid p95 against {title(name, figures)}, {memories:,}", asked, told, met))
     return rows
 
 

@@ -9,5 +9,10 @@ A module has a class `Peer` with:
     keyword(text, k)
     hybrid(text, vector, k)
 
+One that can find more of the nearest for more time has as well:
+
+    steps                                  settings to try in turn, the least first
+    settings                               those in use; none are its defaults
+
 An answer includes reading the stored texts where the engine keeps them, as ours does.
 """

@@ -1,6 +1,7 @@
 """SQLite FTS5 alone: Porter stems, BM25, any of the query's words but stop words."""
 
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,19 +16,28 @@ class Peer:
 
     def build(self, batches: Iterator[Batch], folder: Path) -> None:
         self.open(folder)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("CREATE VIRTUAL TABLE memory USING fts5(text, tokenize='porter unicode61')")
+        db = self._db
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("CREATE VIRTUAL TABLE memory USING fts5(text, tokenize='porter unicode61')")
         for batch in batches:
-            with self._db:
-                self._db.executemany(
+            with db:
+                db.executemany(
                     "INSERT INTO memory(rowid, text) VALUES (?, ?)",
                     ((batch.first + n, text) for n, text in enumerate(batch.texts)),
                 )
-        self._db.execute("INSERT INTO memory(memory) VALUES ('optimize')")
-        self._db.close()
+        db.execute("INSERT INTO memory(memory) VALUES ('optimize')")
+        db.close()
 
     def open(self, folder: Path) -> None:
-        self._db = apsw.Connection(str(folder / "fts.db"))
+        self._file = folder / "fts.db"
+        self._of_thread = threading.local()
+
+    @property
+    def _db(self) -> apsw.Connection:
+        """Of this thread: a connection serves one at a time."""
+        if not hasattr(self._of_thread, "db"):
+            self._of_thread.db = apsw.Connection(str(self._file))
+        return self._of_thread.db
 
     def keyword(self, text: str, k: int) -> list[int]:
         words = [word for word in re.findall(r"\w+", text.lower()) if word not in STOPWORDS_EN]

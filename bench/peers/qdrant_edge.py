@@ -1,7 +1,7 @@
 """Qdrant Edge, the engine in the process: HNSW and its own BM25 as sparse vectors, fused by RRF, optimized after
 loading."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import qdrant_edge as edge
@@ -13,6 +13,8 @@ PREFETCHED = 100
 
 class Peer:
     packages = ("qdrant-edge-py",)
+    steps = tuple({"hnsw_ef": ef} for ef in (128, 192, 256, 384, 512, 768, 1024))  # 100 by default
+    settings: Mapping[str, int] = {}
 
     def __init__(self) -> None:
         self._bm25 = edge.Bm25(edge.Bm25Config(language="english"))
@@ -40,13 +42,17 @@ class Peer:
         self._shard = edge.EdgeShard.load(str(folder / "shard"))
 
     def vector(self, vector: Vector, k: int) -> list[int]:
-        return self._numbers(edge.QueryRequest(limit=k, query=self._nearest(vector), with_payload=True))
+        params = edge.SearchParams(**self.settings)
+        return self._numbers(edge.QueryRequest(limit=k, query=self._nearest(vector), params=params, with_payload=True))
 
     def keyword(self, text: str, k: int) -> list[int]:
         return self._numbers(edge.QueryRequest(limit=k, query=self._wording(text), with_payload=True))
 
     def hybrid(self, text: str, vector: Vector, k: int) -> list[int]:
-        both = [edge.Prefetch(PREFETCHED, query=query) for query in (self._nearest(vector), self._wording(text))]
+        both = [
+            edge.Prefetch(PREFETCHED, query=self._nearest(vector), params=edge.SearchParams(**self.settings)),
+            edge.Prefetch(PREFETCHED, query=self._wording(text)),
+        ]
         return self._numbers(
             edge.QueryRequest(limit=k, prefetches=both, query=edge.Fusion.Rrf(k=60), with_payload=True)
         )

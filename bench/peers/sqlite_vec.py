@@ -1,5 +1,6 @@
 """sqlite-vec alone: a vec0 table, which is scanned."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,25 +14,31 @@ class Peer:
     packages = ("sqlite-vec", "apsw")
 
     def build(self, batches: Iterator[Batch], folder: Path) -> None:
-        self._connect(folder)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("CREATE VIRTUAL TABLE memory USING vec0(vector float[384] distance_metric=cosine, +text TEXT)")
+        self.open(folder)
+        db = self._db
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("CREATE VIRTUAL TABLE memory USING vec0(vector float[384] distance_metric=cosine, +text TEXT)")
         for batch in batches:
             rows = zip(batch.texts, batch.vectors, strict=True)
-            with self._db:
-                self._db.executemany(
+            with db:
+                db.executemany(
                     "INSERT INTO memory(rowid, text, vector) VALUES (?, ?, ?)",
                     ((batch.first + n, text, vector.tobytes()) for n, (text, vector) in enumerate(rows)),
                 )
-        self._db.close()
+        db.close()
 
     def open(self, folder: Path) -> None:
-        self._connect(folder)
+        self._file = folder / "vec.db"
+        self._of_thread = threading.local()
 
-    def _connect(self, folder: Path) -> None:
-        self._db = apsw.Connection(str(folder / "vec.db"))
-        self._db.enable_load_extension(True)
-        self._db.load_extension(sqlite_vec.loadable_path())
+    @property
+    def _db(self) -> apsw.Connection:
+        """Of this thread: a connection serves one at a time."""
+        if not hasattr(self._of_thread, "db"):
+            self._of_thread.db = apsw.Connection(str(self._file))
+            self._of_thread.db.enable_load_extension(True)
+            self._of_thread.db.load_extension(sqlite_vec.loadable_path())
+        return self._of_thread.db
 
     def vector(self, vector: Vector, k: int) -> list[int]:
         asked = "SELECT rowid, text FROM memory WHERE vector MATCH ? AND k = ? ORDER BY distance"

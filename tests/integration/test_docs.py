@@ -127,7 +127,7 @@ def test_the_bench_runs(tmp_path: Path):
 
 def test_make_bench_measures_engine_and_server_and_reports_them(tmp_path: Path):
     bench = ROOT / "bench"
-    few = ["--sizes", "40", "--queries", "5", "--peers", "none", "--seconds", "1", "--load-seconds", "0.5"]
+    few = "--sizes 40 --queries 5 --peers none --seconds 1 --load-seconds 0.5 --idle-seconds 0".split()
     folders = ["--cache", str(tmp_path / "cache"), "--out", str(tmp_path / "out")]
     subprocess.run(
         [sys.executable, str(bench / "run.py"), *few, *folders], check=True, capture_output=True, timeout=HANG_SECONDS
@@ -139,6 +139,7 @@ def test_make_bench_measures_engine_and_server_and_reports_them(tmp_path: Path):
     text = document.read_text()
     assert "| recall@10 of vectors against exact, 40 | at least 0.98 | 1.000 | yes |" in text
     assert "| 40 | REST, 32 at once |" in text
+    assert "| 40 | 0 s without a request |" in text
     assert "stale figures" not in text
     assert (tmp_path / "img" / "bench-search.svg").read_text().startswith("<svg ")
 
