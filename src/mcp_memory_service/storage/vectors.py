@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InvalidVector
 from ..models import EmbeddedMemory, Vector
@@ -38,9 +37,3 @@ def checked_vector(vector: Vector, dimension: int | None) -> Vector:
     if not _MIN_LENGTH <= float(np.linalg.norm(checked.astype(np.float64))) <= _MAX_LENGTH:
         raise InvalidVector("An embedding is too short or too long to be compared: its numbers are next to 0 or huge.")
     return checked
-
-
-def unit_length(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """With lengths in double precision: squares of numbers next to 0 would have none."""
-    exact = vectors.astype(np.float64)
-    return (vectors / np.sqrt(np.add.reduce(exact * exact, axis=1, keepdims=True))).astype(np.float32)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 import apsw
 import numpy as np
@@ -21,12 +21,10 @@ from ....models import (
     Vector,
     VectorSample,
 )
-from ...vectors import unit_length
 from ..rows import MEMORY_COLUMNS, condition, find_memory, memory_from_row
 from ..schema import pinned_embedding, schema_version
 
 ALL_ROWS = -1  # as a LIMIT
-FEW_VECTORS = 2_000
 
 
 def retrieve(connection: apsw.Connection, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
@@ -35,8 +33,6 @@ def retrieve(connection: apsw.Connection, query_vector: Vector, limit: int, wher
     Chunks of one memory take several of the fetched rows: if they leave too few memories, all rows are read. Grouping
     in SQL instead costs three times as much, for stores that mostly hold short texts.
     """
-    if connection.execute("SELECT count(*) FROM (SELECT 1 FROM vectors LIMIT ?)", (FEW_VECTORS,)).get < FEW_VECTORS:
-        return _nearest_of_few(connection, query_vector, limit, where)
     matches, values = condition(where)
     # CROSS JOIN fixes the order of the loops: a tag filter starts from the few tagged memories, all else from a
     # sequential scan of the vectors.
@@ -57,27 +53,6 @@ def retrieve(connection: apsw.Connection, query_vector: Vector, limit: int, wher
             found.setdefault(candidate.content_hash, candidate)
         if len(found) >= limit or len(rows) < limit:
             break
-    return list(found.values())[:limit]
-
-
-def _nearest_of_few(
-    connection: apsw.Connection, query_vector: Vector, limit: int, where: MemoryFilter
-) -> list[Candidate]:
-    """With the arithmetic of the index that a service keeps of a small store, so that all doors agree to the bit."""
-    matches, values = condition(where)
-    rows: list[Any] = connection.execute(
-        f"""
-        SELECT m.content_hash, m.created_at, v.embedding, m.session, m.sequence
-        FROM memories m JOIN vectors v ON v.memory_id = m.id WHERE {matches}
-        """,  # noqa: S608
-        values,
-    ).fetchall()
-    vectors = np.frombuffer(b"".join([row[2] for row in rows]), np.float32)
-    scores = np.vecdot(unit_length(vectors.reshape(len(rows), query_vector.size)), unit_length(query_vector[None])[0])
-    found: dict[str, Candidate] = {}
-    nearest = sorted(zip(scores.tolist(), rows, strict=True), key=lambda scored: (-scored[0], scored[1][0]))
-    for score, (content_hash, created_at, _, session, sequence) in nearest:
-        found.setdefault(content_hash, Candidate(content_hash, created_at, score, session, sequence))
     return list(found.values())[:limit]
 
 

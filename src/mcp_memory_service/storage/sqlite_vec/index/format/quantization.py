@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .....models import Vector
-from ....vectors import unit_length
 
 WORD_BITS = 64
 ROUNDS = 2
@@ -90,6 +89,12 @@ def _hadamard() -> NDArray[np.float32]:
     while len(matrix) < WORD_BITS:
         matrix = np.block([[matrix, matrix], [matrix, -matrix]])
     return matrix.astype(np.float32)
+
+
+def unit_length(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """With lengths in double precision: squares of numbers next to 0 would have none."""
+    exact = vectors.astype(np.float64)
+    return (vectors / np.sqrt(np.add.reduce(exact * exact, axis=1, keepdims=True))).astype(np.float32)
 
 
 def as_bytes(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
