@@ -1,14 +1,18 @@
 """Which vectors are compared more closely is decided by bits: of those that pass, and in one step or two."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from mcp_memory_service.storage.sqlite_vec.file.connection import connect
 from mcp_memory_service.storage.sqlite_vec.index.format import quantization
 from mcp_memory_service.storage.sqlite_vec.index.format.quantization import (
     Quantizer,
     about_smallest,
     differing_bits,
+    exact_similarities,
     nearest_codes,
 )
 
@@ -62,3 +66,23 @@ def test_vectors_of_many_dimensions_have_more_bits_than_a_byte_counts():
     vectors = np.stack([vector, -vector])
     of_them = Quantizer(np.zeros(1024, np.float32)).codes(vectors)
     assert differing_bits(of_them, of_them[:, 0]).tolist() == [0, 1024]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 511, 512, 513, 1025])
+def test_exact_similarities_are_those_of_the_database_to_the_last_bit(count: int, tmp_path: Path):
+    chance = np.random.default_rng(count)
+    vectors = (chance.normal(size=(count, 384)) * chance.uniform(0.1, 9, (count, 1))).astype(np.float32)
+    query = chance.normal(size=384).astype(np.float32)
+    stored, squares = Quantizer(np.zeros(384, np.float32), exact=True).stored(vectors)
+    rows = np.flatnonzero(chance.random(count) < 0.7)
+    (tmp_path / "any.db").touch()
+    connection = connect(tmp_path / "any.db", read_only=False)
+    distances = [
+        connection.execute("SELECT 1.0 - vec_distance_cosine(?, ?)", (vector.tobytes(), query.tobytes())).get
+        for vector in vectors
+    ]
+    connection.close()
+    for layout in (stored, np.asfortranarray(stored)):
+        assert exact_similarities(layout, squares, np.arange(count), query).tolist() == distances
+        chosen = exact_similarities(layout, squares, rows, query).tolist()
+        assert chosen == [distances[row] for row in rows]

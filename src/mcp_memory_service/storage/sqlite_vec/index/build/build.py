@@ -61,6 +61,8 @@ def columns_of_rows(connection: apsw.Connection, *, exact: bool = False) -> Segm
         namespaces=tuple(made.namespaces.names),
         memory_types=tuple(made.memory_types.names),
     )
+    if exact:
+        columns["chunk_stored"] = np.asfortranarray(columns["chunk_stored"])  # they are added dimension by dimension
     return SegmentData(header, columns, exact)
 
 

@@ -52,9 +52,10 @@ class Quantizer:
         return cls(mean.astype(np.float32), exact)
 
     def stored(self, vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8 | np.float32], NDArray[np.float32]]:
-        """Each vector, made as long as 1, and the number that what is stored of it is a multiple of."""
+        """As `similarities` take them: bytes and scales; or as `exact_similarities` do: the vectors and the sums of
+        their squares."""
         if self.exact:
-            return unit_length(vectors), np.ones(len(vectors), np.float32)
+            return vectors, _added_in_order(np.ascontiguousarray((vectors * vectors).T))
         return as_bytes(vectors)
 
     def codes(self, vectors: NDArray[np.float32]) -> Codes:
@@ -107,15 +108,34 @@ def as_bytes(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np
 def similarities(
     stored: NDArray[np.int8 | np.float32], scales: NDArray[np.float32], rows: NDArray[np.intp], query: Vector
 ) -> NDArray[np.float32]:
-    """Cosines, of bytes to within about 0.002; `query` has the length 1."""
+    """Cosines to within about 0.002; `query` has the length 1."""
     products = np.empty(rows.size, np.float32)
     for start in range(0, rows.size, COMPARED_AT_ONCE):
         some = rows[start : start + COMPARED_AT_ONCE]
         # Row by row, not as a product of matrices: its threads would fight those of other searches for the cores.
-        np.vecdot(
-            stored.take(some, axis=0).astype(np.float32, copy=False), query, out=products[start : start + some.size]
-        )
+        np.vecdot(stored.take(some, axis=0).astype(np.float32), query, out=products[start : start + some.size])
     return products * scales[rows]
+
+
+def exact_similarities(
+    stored: NDArray[np.int8 | np.float32], squares: NDArray[np.float32], rows: NDArray[np.intp], query: Vector
+) -> NDArray[np.float64]:
+    """Cosines as `vec_distance_cosine` of sqlite-vec has them, to the last bit, so that it makes no difference whether
+    rows or an index are searched: sums in single precision, dimension after dimension."""
+    upright = stored.T if rows.size == len(stored) else stored.T.take(rows, axis=1)  # rows are in order
+    dots = np.empty(rows.size, np.float32)
+    for start in range(0, rows.size, COMPARED_AT_ONCE):
+        products = np.multiply(upright[:, start : start + COMPARED_AT_ONCE], query[:, None], order="C")
+        dots[start : start + COMPARED_AT_ONCE] = _added_in_order(products)
+    of_query = _added_in_order((query * query)[:, None])[0]
+    lengths = np.sqrt(squares[rows].astype(np.float64)) * np.sqrt(of_query.astype(np.float64))
+    distances = (1.0 - dots / lengths).astype(np.float32)
+    return 1.0 - distances.astype(np.float64)
+
+
+def _added_in_order(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """One row after the other; numbers of a single column numpy would add in pairs."""
+    return np.add.reduce(rows, axis=0) if rows.shape[1] > 1 else np.add.accumulate(rows, axis=0)[-1]
 
 
 def nearest_codes(

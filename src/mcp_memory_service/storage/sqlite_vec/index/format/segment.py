@@ -122,6 +122,7 @@ class Chunks:
     """The rows of their memories."""
     stored: NDArray[np.int8 | np.float32]
     scales: NDArray[np.float32]
+    """What `Quantizer.stored` gives."""
     codes: NDArray[np.uint64]
     """One column for each vector, not a row."""
 

@@ -157,7 +157,7 @@ class DeltaSegment:
         self._memory_types = memory_types
         self._sessions = NameCodes()
         self._documents = GrowingColumns()
-        self._chunks = GrowingColumns(upright=("codes",))
+        self._chunks = GrowingColumns(upright=("codes", "stored") if quantizer.exact else ("codes",))
         self._postings = GrowingPostings()
         self._place_of: dict[int, int] = {}
         self.size = 0

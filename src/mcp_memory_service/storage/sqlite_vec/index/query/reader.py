@@ -18,7 +18,7 @@ from .....hybrid_search.columns.candidates import Candidates
 from .....hybrid_search.columns.digests import DIGEST_BYTES, NumberedDigests
 from .....models import Candidate, MemoryFilter, QueryTerms, Vector
 from ...queries import reads
-from ..format.quantization import Quantizer, nearest_codes, similarities, unit_length
+from ..format.quantization import Quantizer, exact_similarities, nearest_codes, similarities, unit_length
 from ..format.segment import NAME, TAG, WORD, Key, Mask, Postings, Segment, tag_term
 from ..source import NameCodes, Position, tokens_like
 from .maxscore import Numbers, Places, Score, Term, top_sums
@@ -69,14 +69,14 @@ class IndexReader:
         masks = self._masks(where)
         if masks is None:
             return NOBODY
-        query = unit_length(query_vector[None])[0]
+        query = query_vector if self.quantizer.exact else unit_length(query_vector[None])[0]
         code = self.quantizer.codes(query[None])[:, 0]
         wanted = max(MIN_COMPARED, round(OVERSAMPLING * limit))
         while True:
             found: list[Found] = []
             size, complete = 0, True
             for segment, mask in zip(self.segments, masks, strict=True):
-                of_segment, is_complete = _nearest(segment, mask, query, code, wanted)
+                of_segment, is_complete = self._nearest(segment, mask, query, code, wanted)
                 found.append(of_segment)
                 size, complete = size + of_segment.documents.size, complete and is_complete
             if complete or size >= limit:
@@ -151,6 +151,27 @@ class IndexReader:
                     document_frequency += other.documents.size - in_both.size
             idfs[word] = idf(self.documents, document_frequency)
         return idfs
+
+    def _nearest(
+        self, segment: Segment, mask: Mask | None, query: Vector, code: NDArray[np.uint64], wanted: int
+    ) -> tuple[Found, bool]:
+        """The documents of the chunks nearest to the query, each once with its best score, and whether these are all
+        that there are."""
+        chunks = segment.chunks
+        passing = mask if mask is None or segment.one_chunk_each else mask[chunks.documents]
+        there = chunks.documents.size if passing is None else int(np.count_nonzero(passing))
+        if there <= max(MAX_WITHOUT_CODES, wanted):
+            rows = np.arange(there) if passing is None else passing.nonzero()[0]
+        else:
+            rows = nearest_codes(chunks.codes, code, wanted, passing)
+        compare = exact_similarities if self.quantizer.exact else similarities
+        scores = compare(chunks.stored, chunks.scales, rows, query).astype(np.float64, copy=False)
+        documents = chunks.documents[rows].astype(np.intp)
+        if not segment.one_chunk_each:
+            order = np.argsort(-scores, kind="stable")
+            documents, first = np.unique(documents[order], return_index=True)
+            scores = scores[order[first]]
+        return Found(segment, documents, scores), rows.size == there
 
     def digests(self, numbers: Places) -> NDArray[np.uint8]:
         """Of documents by their numbers among those of all segments."""
@@ -261,27 +282,6 @@ class IndexReader:
                 count[postings.documents] += 1
         needed = len(where.tags) if where.tag_match == "all" else 1
         return [count >= needed for count in counts]
-
-
-def _nearest(
-    segment: Segment, mask: Mask | None, query: Vector, code: NDArray[np.uint64], wanted: int
-) -> tuple[Found, bool]:
-    """The documents of the chunks nearest to the query, each once with its best score, and whether these are all that
-    there are."""
-    chunks = segment.chunks
-    passing = mask if mask is None or segment.one_chunk_each else mask[chunks.documents]
-    there = chunks.documents.size if passing is None else int(np.count_nonzero(passing))
-    if there <= max(MAX_WITHOUT_CODES, wanted):
-        rows = np.arange(there) if passing is None else passing.nonzero()[0]
-    else:
-        rows = nearest_codes(chunks.codes, code, wanted, passing)
-    scores = similarities(chunks.stored, chunks.scales, rows, query).astype(np.float64)
-    documents = chunks.documents[rows].astype(np.intp)
-    if not segment.one_chunk_each:
-        order = np.argsort(-scores, kind="stable")
-        documents, first = np.unique(documents[order], return_index=True)
-        scores = scores[order[first]]
-    return Found(segment, documents, scores), rows.size == there
 
 
 def _rescored(connection: apsw.Connection, query_vector: Vector, found: Sequence[Found]) -> list[Found]:
