@@ -6,41 +6,33 @@ import sqlite3
 import zlib
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from tests.large_stores import DIMENSION, EVERYTHING, LARGE, MODEL_ID, item, large_store
+from tests.large_stores import (
+    DIMENSION,
+    EVERYTHING,
+    LARGE,
+    MODEL_ID,
+    found_by_words,
+    item,
+    large_store,
+    live,
+    memories_in_file,
+    opened,
+    until,
+)
 from tests.support.one_memory import store_one
-from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.errors import StorageUnavailable
-from mcp_memory_service.hybrid_search import indexed_text, query_terms
+from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import MemoryPatch
-from mcp_memory_service.storage.sqlite_vec import IndexOptions, SqliteVecStorage, StoreUpkeep
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep
 from mcp_memory_service.storage.sqlite_vec.file.connection import connect
-from mcp_memory_service.storage.sqlite_vec.index import LiveIndex, index_file
+from mcp_memory_service.storage.sqlite_vec.index import index_file
 from mcp_memory_service.storage.sqlite_vec.index.build.build import build
 from mcp_memory_service.storage.sqlite_vec.index.format.segment_file import Unusable, read_segment_file
-
-
-async def opened(path: Path, *, min_memories: int = 50, quiet_seconds: float = 3600.0) -> SqliteVecStorage:
-    options = IndexOptions(min_memories=min_memories, quiet_seconds=quiet_seconds)
-    index = partial(LiveIndex, options=options)
-    return await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text, index=index)
-
-
-def live(store: SqliteVecStorage) -> LiveIndex:
-    assert isinstance(store.index, LiveIndex)
-    return store.index
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(HANG_SECONDS):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 async def indexed(path: Path) -> SqliteVecStorage:
@@ -52,10 +44,6 @@ async def indexed(path: Path) -> SqliteVecStorage:
     return store
 
 
-def memories_in_file(path: Path) -> int:
-    return len(read_segment_file(index_file(path)).columns["memory_ids"])
-
-
 @pytest.fixture
 async def path(tmp_path: Path) -> Path:
     return await large_store(tmp_path)
@@ -63,10 +51,6 @@ async def path(tmp_path: Path) -> Path:
 
 def _silent(*_: object) -> None:
     pass
-
-
-async def found_by_words(store: SqliteVecStorage, query: str) -> set[str]:
-    return {hit.content_hash for hit in (await store.search_by_text(query_terms(query), 1000, EVERYTHING)).candidates}
 
 
 async def test_a_large_store_is_searched_exactly_until_its_index_is_there(path: Path):
@@ -77,68 +61,6 @@ async def test_a_large_store_is_searched_exactly_until_its_index_is_there(path: 
     assert live(store).is_in_use
     assert list(await store.retrieve(item(3).vectors[0], 5, EVERYTHING)) == before
     assert store.degraded == ()
-    await store.close()
-
-
-async def test_a_small_store_has_its_index_in_memory_alone(tmp_path: Path):
-    store = await opened(tmp_path / "store.db", min_memories=2)
-    await store_one(store, item(1))
-    await store.wait_ready()
-    assert live(store).is_in_use
-    assert (store.degraded, index_file(tmp_path / "store.db").exists()) == ((), False)
-    await store_one(store, item(2))
-    await store.wait_ready()
-    assert live(store).is_in_use
-    assert memories_in_file(tmp_path / "store.db") == 2
-    await store.close()
-
-
-async def test_an_index_in_memory_finds_what_the_rows_have(path: Path):
-    store, rows = await opened(path, min_memories=1000), await SqliteVecStorage.open(path, MODEL_ID, 64, indexed_text)
-    await store.wait_ready()
-    assert live(store).is_in_use
-    assert not index_file(path).exists()
-    new, gone = item(1000, "a kestrel above the field"), item(0).memory
-    await store_one(rows, new)
-    await rows.delete("default", gone.content_hash)
-    assert await found_by_words(store, "kestrel") == {new.memory.content_hash}
-    for number in (0, 3, 17, 1000):
-        query = item(number).vectors[0] * np.float32(number + 0.3)
-        one, other = [await each.retrieve(query, 1000, EVERYTHING) for each in (store, rows)]
-        assert list(one) == list(other)
-    terms = query_terms("note about topic3 kestrel")
-    assert await store.search_by_text(terms, 1000, EVERYTHING) == await rows.search_by_text(terms, 1000, EVERYTHING)
-    assert live(store).is_in_use
-    await rows.close()
-    await store.close()
-
-
-async def test_a_store_that_has_become_large_is_searched_in_memory_until_its_file_is_there(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("mcp_memory_service.storage.sqlite_vec.index.live.lifecycle.CHECKED_EVERY_SECONDS", 0.05)
-    store = await opened(path, min_memories=LARGE + 1)
-    await store.wait_ready()
-    await store_one(store, item(1000))
-    seen: set[tuple[bool, tuple[str, ...]]] = set()
-    async with asyncio.timeout(HANG_SECONDS):
-        while not index_file(path).exists():
-            assert len(await found_by_words(store, "note")) == LARGE + 1
-            seen.add((live(store).is_in_use, store.degraded))
-            await asyncio.sleep(0.01)
-    await store.wait_ready()
-    assert seen <= {(True, ())}
-    assert memories_in_file(path) == LARGE + 1
-    await store.close()
-
-
-async def test_what_is_purged_from_a_small_store_is_not_in_its_index(path: Path):
-    store = await opened(path, min_memories=1000)
-    await store.wait_ready()
-    await store.purge("default", [item(0).memory.content_hash])
-    await store.wait_ready()
-    assert live(store).is_in_use
-    assert len(await found_by_words(store, "note")) == LARGE - 1
     await store.close()
 
 
