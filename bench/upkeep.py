@@ -16,12 +16,13 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from tests.support.one_memory import store_one
-
 from corpora import DIMENSION, memories
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import EmbeddedMemory
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage, StoreUpkeep
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from tests.support.one_memory import store_one
 
 BATCH = 500
 SINGLE_WRITES = 500
