@@ -118,7 +118,7 @@ def _run(
         try:
             done = subprocess.run(
                 [*command, *arguments],
-                env=os.environ | QUIET,  # no limits on threads of BLAS: `mcp-memory serve` sets none for itself
+                env=os.environ | QUIET,  # all with the threads of BLAS as they come; `mcp-memory serve` asks for one
                 timeout=limit,
                 stderr=subprocess.PIPE,
                 text=True,

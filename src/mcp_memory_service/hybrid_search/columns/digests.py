@@ -83,9 +83,7 @@ class Digests(Sequence[str]):
         if ambiguous:  # several digests begin alike: all words tell them apart
             order = np.lexsort(words.T[::-1])
             is_new, _ = _differing(words[order])
-        numbers = np.empty(len(order), np.int64)
-        numbers[order] = is_new.cumsum() - 1
-        return numbers, order[is_new]
+        return _numbered(order, is_new)
 
 
 class NumberedDigests(Digests):
@@ -113,9 +111,7 @@ class NumberedDigests(Digests):
         is_new = np.empty(order.size, np.bool_)
         is_new[:1] = True
         np.not_equal(in_order[1:], in_order[:-1], out=is_new[1:])
-        numbers = np.empty(order.size, np.int64)
-        numbers[order] = is_new.cumsum() - 1
-        return numbers, order[is_new]
+        return _numbered(order, is_new)
 
 
 def joined_digests(parts: Sequence[Sequence[str]]) -> Digests | None:
@@ -127,6 +123,13 @@ def joined_digests(parts: Sequence[Sequence[str]]) -> Digests | None:
     if len(numbered) == len(parts) and not [each for each in numbered if each.read != numbered[0].read]:
         return NumberedDigests(np.concatenate([each.numbers for each in numbered]), numbered[0].read)
     return Digests(np.concatenate([each.rows for each in digests]))
+
+
+def _numbered(order: NDArray[np.int64], is_new: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """From an order in which equals come together, and which of them are the first of their equals."""
+    numbers = np.empty(order.size, np.int64)
+    numbers[order] = is_new.cumsum() - 1
+    return numbers, order[is_new]
 
 
 def _differing(words: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], bool]:
