@@ -25,9 +25,8 @@ async def count(feed: Feed, folder: Path, queries: int) -> dict[str, Any]:
     questions = feed.questions()
     calls = Calls()
     with profiled(calls):  # before the threads of the store are started
-        async with opened(folder, questions) as backends:
+        async with opened(folder, questions) as backends, service_on(backends, folder) as service:
             await backends.storage.wait_ready()
-            service = service_on(backends)
             counted: dict[str, dict[str, float]] = {}
             for name, mode in MODES.items():
                 await _search(service, mode, questions[-WARM_UP:])

@@ -107,16 +107,30 @@ def rss_mb(pid: int | str = "self") -> float:
 
 
 def memory_mb(pid: int | str = "self", moment: str = "") -> dict[str, float]:
-    """Of a process: all of its pages that are in memory (RSS), those that no other process maps (private), and these
-    with its share of those that several map (PSS). The names end with the moment, if one is given."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
-    kibibytes = {name: int(amount.split()[0]) for name, _, amount in (line.partition(":") for line in lines)}
-    figures = {
-        "rss_mb": kibibytes["Rss"],
-        "private_mb": kibibytes["Private_Clean"] + kibibytes["Private_Dirty"],
-        "pss_mb": kibibytes["Pss"],
-    }
+    """Of a process and those that it started: all of their pages that are in memory (RSS; what several map counts for
+    each), those that no other process maps (private), and these with their share of those that several map (PSS). The
+    names end with the moment, if one is given."""
+    figures = {"rss_mb": 0, "private_mb": 0, "pss_mb": 0}
+    for process in family(pid):
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:]
+        kibibytes = {name: int(amount.split()[0]) for name, _, amount in (line.partition(":") for line in lines)}
+        figures["rss_mb"] += kibibytes["Rss"]
+        figures["private_mb"] += kibibytes["Private_Clean"] + kibibytes["Private_Dirty"]
+        figures["pss_mb"] += kibibytes["Pss"]
     return {f"{name}{moment}": amount * 1024 / 1e6 for name, amount in figures.items()}
+
+
+def family(pid: int | str = "self") -> list[int | str]:
+    """A process and all that it, or one of them, started and that still run."""
+    children = [child for thread in Path(f"/proc/{pid}/task").iterdir() for child in _children(thread)]
+    return [pid, *(member for child in children for member in family(child))]
+
+
+def _children(thread: Path) -> list[str]:
+    try:
+        return (thread / "children").read_text().split()
+    except FileNotFoundError:  # the thread has ended
+        return []
 
 
 def disk_mb(folder: Path) -> float:

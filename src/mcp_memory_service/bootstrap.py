@@ -1,6 +1,7 @@
 """The composition root: the one place that knows which backends are in use."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import fields
@@ -10,15 +11,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from .config import EmbeddingSettings, QdrantSettings, Settings
 from .embeddings.base import Embedder
 from .errors import ConfigurationError, InvalidInput
-from .hybrid_search import indexed_text
+from .hybrid_search import RankingPolicy, indexed_text
 from .models import DEFAULT_NAMESPACE, Progress
-from .services import MemoryService, ServiceLimits
+from .searcher_process import COMMAND, SearcherSetup
+from .services import MemoryService, PoolLimits, SearcherPool, ServiceLimits
 from .storage.ports import Store
 from .storage.ports.upkeep import Upkeep
 from .storage.sqlite_vec import IndexOptions, LiveIndex, SqliteVecStorage, StoreUpkeep
 
 if TYPE_CHECKING:
     from .storage.qdrant import QdrantOptions, QdrantStorage
+
+
+MAX_SEARCHERS = 3
+"""Unless more are asked for: each takes memory, and the model needs cores as well."""
 
 
 class Backends(NamedTuple):
@@ -89,16 +95,41 @@ async def open_service(settings: Settings, *, warm_up: bool = False) -> AsyncGen
     async with AsyncExitStack() as opened:
         storage, embedder = await opened.enter_async_context(open_backends(settings, with_index=warm_up))
         tuning = await storage.current_tuning(DEFAULT_NAMESPACE)
+        policy = settings.hybrid.policy(tuning.weights if tuning else None)
+        searchers = searcher_pool(settings, embedder, policy) if warm_up else None
+        if searchers:
+            opened.push_async_callback(searchers.close)
         service = MemoryService(
             storage,
             embedder,
-            policy=settings.hybrid.policy(tuning.weights if tuning else None),
+            policy=policy,
             limits=ServiceLimits(max_content_chars=settings.max_content_chars),
+            searchers=searchers,
         )
         if warm_up:
             warming = asyncio.create_task(service.warm_up())
             opened.push_async_callback(_ended, warming)
         yield service
+
+
+def searcher_pool(settings: Settings, embedder: Embedder, policy: RankingPolicy) -> SearcherPool | None:
+    """Processes that share the searches of a SQLite store; None where they are switched off, or have no core."""
+    processes = settings.search_processes
+    if processes is None:
+        processes = (
+            min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 4) - 1
+        )
+    if settings.storage_backend != "sqlite_vec" or not settings.search_index or processes == 0:
+        return None
+    setup = SearcherSetup(
+        settings.sqlite_path,
+        embedder.model_id,
+        embedder.dimension,
+        settings.allow_network_filesystem,
+        settings.search_index_min_memories,
+        policy,
+    )
+    return SearcherPool(COMMAND, setup, PoolLimits(processes))
 
 
 async def _ended(task: asyncio.Task[None]) -> None:
@@ -142,7 +173,7 @@ def _embedder(settings: EmbeddingSettings) -> Embedder:
     if settings.backend == "local":
         from .embeddings.local_onnx import LocalEmbedder  # noqa: PLC0415
 
-        return LocalEmbedder(settings.threads)
+        return LocalEmbedder(settings.threads, settings.idle_seconds or None)
     from .embeddings.http import EmbeddingServer, HttpEmbedder  # noqa: PLC0415
 
     assert settings.url, "checked by the settings"

@@ -11,6 +11,7 @@ import onnxruntime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.embeddings import local_onnx
 from mcp_memory_service.embeddings.chunks import text_chunks
@@ -30,6 +31,19 @@ async def test_vectors_have_length_one_and_follow_the_order_of_the_texts(local_e
     for text, vector in zip(texts, vectors, strict=True):
         (alone,) = await local_embedder.embed([text])
         assert float(vector @ alone) > 0.999
+
+
+async def test_a_model_that_is_not_used_leaves_memory_and_comes_back():
+    embedder = LocalEmbedder(threads=1, idle_seconds=0.1)
+    try:
+        (first,) = await embedder.embed(["a heron stands in the shallows"])
+        async with asyncio.timeout(HANG_SECONDS):
+            while embedder.is_loaded:
+                await asyncio.sleep(0.01)
+        (again,) = await embedder.embed(["a heron stands in the shallows"])
+        assert np.array_equal(first, again)  # for which it was loaded once more
+    finally:
+        await embedder.close()
 
 
 async def test_meaning_is_nearer_than_words(local_embedder: LocalEmbedder):

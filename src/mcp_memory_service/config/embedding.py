@@ -16,6 +16,12 @@ class EmbeddingSettings(EnvironmentSettings):
         default="local", description="local = all-MiniLM-L6-v2 in this process; http = an embedding server"
     )
     threads: int = Field(default=2, ge=1, le=64, description="Threads of the local model")
+    idle_seconds: float = Field(
+        default=900.0,
+        ge=0,
+        description="After so long without a text the local model leaves memory (about 60 MB); the next search waits"
+        " about half a second for it. 0 = never",
+    )
     url: str | None = Field(
         default=None, description="Base address of the embedding server, such as an Ollama or TEI one"
     )

@@ -39,6 +39,13 @@ class Settings(EnvironmentSettings):
     search_index_min_memories: int = Field(
         default=2_000, ge=1, description="From this many memories on the index of a SQLite store is kept in a file"
     )
+    search_processes: int | None = Field(
+        default=None,
+        ge=0,
+        le=64,
+        description="While serving a SQLite store, at most so many further processes answer searches when many come at"
+        " once; 0 = none, unset = one for each further core, at most 3",
+    )
     http_host: str = Field(default="127.0.0.1", description="Address to serve on; any but loopback needs an API key")
     http_port: int = Field(default=8000, ge=0, le=65_535, description="Port to serve on; 0 = any free one")
     api_key: SecretStr | None = Field(

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -51,18 +52,29 @@ class LocalEmbedder:
     A call with many texts, such as a large store, is a row of small jobs. Single texts, such as queries, are embedded
     together if they wait at the same moment, and before the next job of any larger call: a search waits for one batch,
     however much is being stored, and a store goes on, however many search.
+
+    After `idle_seconds` without a text the model is dropped, and loaded again for the next one.
     """
 
     model_id = MODEL_ID
     dimension = DIMENSION
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, idle_seconds: float | None = None) -> None:
         self._onnx_threads = threads
+        self._idle_seconds = idle_seconds
+        self._last_used = 0.0
+        self._idle_check: asyncio.TimerHandle | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
         self._model: MiniLM | None = None
         self._waiting: deque[_SingleText] = deque()  # filled by callers, emptied by the thread
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the model is in memory."""
+        return self._model is not None
+
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        self._drop_when_idle()
         if len(texts) != 1:
             return await self._embed_many(texts)
         single = _SingleText(texts[0], Future())
@@ -74,9 +86,24 @@ class LocalEmbedder:
         await self.embed(["warm up"])
 
     async def close(self) -> None:
+        if self._idle_check is not None:
+            self._idle_check.cancel()
         await asyncio.to_thread(self._thread.shutdown, wait=True, cancel_futures=True)
         while self._waiting:
             self._waiting.popleft().vector.cancel()
+
+    def _drop_when_idle(self) -> None:
+        if self._idle_seconds is not None and self._idle_check is None:
+            self._idle_check = asyncio.get_running_loop().call_later(self._idle_seconds, self._drop_if_idle)
+
+    def _drop_if_idle(self) -> None:
+        assert self._idle_seconds is not None, "nothing else has it called"
+        rest = self._idle_seconds - (time.monotonic() - self._last_used)
+        if rest > 0:
+            self._idle_check = asyncio.get_running_loop().call_later(rest, self._drop_if_idle)
+        else:
+            self._idle_check = None
+            self._thread.submit(self._drop_model)
 
     async def _embed_many(self, texts: Sequence[str]) -> list[Vector]:
         token_ids: list[list[int]] = []
@@ -122,6 +149,10 @@ class LocalEmbedder:
             for single, vector in zip(together, vectors, strict=True):
                 single.vector.set_result(vector)
 
+    def _drop_model(self) -> None:
+        self._model = None
+        return_unused_memory()
+
     def _with_model(self, job: "Callable[[MiniLM], T]") -> T:
         try:
             self._model = self._model or MiniLM(self._onnx_threads)
@@ -131,6 +162,8 @@ class LocalEmbedder:
         except Exception as error:  # of the runtime or the tokenizer, which do not say what they may raise
             problem = "failed" if self._model else "cannot be loaded"
             raise EmbedderUnavailable(f"The embedding model {problem}: {error}") from error
+        finally:
+            self._last_used = time.monotonic()
 
 
 def runtime_without_telemetry() -> Any:

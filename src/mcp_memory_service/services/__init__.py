@@ -2,6 +2,7 @@
 
 from .memory_service import AskedSignals, MemoryService
 from .search.results import MemoryListing, SearchResult
+from .search.searchers import PoolLimits, SearcherPool
 from .write.migration import Migration, MigrationReport
 from .write.storing import ServiceLimits
 from .write.transfer import Import, ImportLine, ImportReport, every_memory
@@ -15,7 +16,9 @@ __all__ = [
     "MemoryService",
     "Migration",
     "MigrationReport",
+    "PoolLimits",
     "SearchResult",
+    "SearcherPool",
     "ServiceLimits",
     "every_memory",
 ]

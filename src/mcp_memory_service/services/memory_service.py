@@ -29,6 +29,7 @@ from .search.cached_inputs import CachedInputs, QueryVectors
 from .search.explanation import Explainer
 from .search.results import Explanation, MemoryListing, Paging, SearchResult
 from .search.search import Search
+from .search.searchers import SearcherPool
 from .search.signals import SignalResults
 from .write import checks, idempotency
 from .write.storing import ServiceLimits, Storing
@@ -46,7 +47,14 @@ class AskedSignals:
 class _Shared:
     """What the services of all namespaces over one store have in common."""
 
-    def __init__(self, storage: Store, embedder: Embedder, monotonic_seconds: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        storage: Store,
+        embedder: Embedder,
+        searchers: SearcherPool | None,
+        monotonic_seconds: Callable[[], float],
+    ) -> None:
+        self.searchers = searchers
         self.embedder = TrackedEmbedder(embedder, monotonic_seconds)
         self.query_vectors = QueryVectors(self.embedder)
         self.health = HealthCheck(storage, self.embedder)
@@ -66,9 +74,10 @@ class MemoryService:
         now: Callable[[], int] = now_microseconds,
         monotonic_seconds: Callable[[], float] = time.monotonic,
         *,
+        searchers: SearcherPool | None = None,
         shared: _Shared | None = None,
     ) -> None:
-        self._shared = shared or _Shared(storage, embedder, monotonic_seconds)
+        self._shared = shared or _Shared(storage, embedder, searchers, monotonic_seconds)
         self._shared.by_namespace[namespace] = self
         self._storage = storage
         self._namespace = namespace
@@ -116,7 +125,10 @@ class MemoryService:
     async def search(self, request: SearchRequest) -> SearchResult:
         """Find what matters for a query, best first."""
         request = checks.checked_search(request)
-        return await self._search.run(request, self._filter_of(request))
+        where, searchers = self._filter_of(request), self._shared.searchers
+        if searchers is None:
+            return await self._search.run(request, where)
+        return await searchers.run(self._search, request, where)
 
     async def explain(self, request: SearchRequest, content_hash: str) -> Explanation:
         """Why one memory is where it is in the answer to a query, or why it is not there."""

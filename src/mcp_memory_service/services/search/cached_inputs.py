@@ -118,7 +118,8 @@ class TagCache:
         self._seconds = monotonic_seconds
         self._known: KnownTags | None = None
         self._expires = 0.0
-        self._writes = 0
+        self.writes = 0
+        """How many changes of this service may have changed them."""
 
     def remembered(self) -> KnownTags | None:
         """What was known last; whether its version is still that of the store is for the search to see."""
@@ -129,17 +130,17 @@ class TagCache:
         remembered = self.remembered()
         if remembered is not None and version == remembered.version:
             return remembered
-        writes_before = self._writes
+        writes_before = self.writes
         tags, memories = await asyncio.gather(self._storage.get_all_tags(self._namespace), self._counted())
         counts = {fold_tag(tag.tag): tag.memories for tag in tags}
         known = KnownTags(await asyncio.to_thread(TagVocabulary, counts), counts, memories, version)
         # A write that came in meanwhile may or may not be in this list: use it once, keep it not.
-        if self._writes == writes_before:
+        if self.writes == writes_before:
             self._known, self._expires = known, self._seconds() + TAGS_KEPT_SECONDS
         return known
 
     def forget(self) -> None:
-        self._writes += 1
+        self.writes += 1
         self._known = None
 
     async def _counted(self) -> int | None:
@@ -183,15 +184,16 @@ class CachedInputs:
         self.tags = TagCache(storage, namespace, monotonic_seconds)
         self._baselines = BaselineCache(storage, namespace)
 
-    async def prepare(self, query: SignalQuery) -> Inputs:
-        """With what is known from before, as far as there is any."""
+    async def prepare(self, query: SignalQuery, vector: Vector | None = None) -> Inputs:
+        """With what is known from before, as far as there is any; and with this vector, if there is one."""
         tags = (self.tags.remembered() or await self._known_tags()) if TAG in query.signals else None
         baseline = None
         if VECTOR in query.signals and query.weighs_evidence:
             memories = tags.memories if isinstance(tags, KnownTags) else None
             baseline = self._baselines.remembered or await self._baseline(memories)
-        vector = await self._vector(query.text) if VECTOR in query.signals else None
-        return Inputs(vector, tags, baseline)
+        if VECTOR not in query.signals:
+            return Inputs(None, tags, baseline)
+        return Inputs(await self.vector(query.text) if vector is None else vector, tags, baseline)
 
     async def prepare_anew(self, outdated: Inputs, corpus_size: int | None) -> Inputs:
         """After what was known of the store turned out to be outdated; the vector of the query holds."""
@@ -206,7 +208,7 @@ class CachedInputs:
         """It is not what this store was made with."""
         self._query_vectors.forget(query)
 
-    async def _vector(self, query: str) -> Vector | Missing:
+    async def vector(self, query: str) -> Vector | Missing:
         try:
             async with asyncio.timeout(EMBED_TIMEOUT_SECONDS):
                 return await self._query_vectors.vector(query)

@@ -32,10 +32,10 @@ from ...hybrid_search import (
     stands_alone,
 )
 from ...hybrid_search.columns.pool import Pool
-from ...models import Candidate, Memory, MemoryFilter, SearchMode, SearchRequest, fold_tag
+from ...models import Candidate, Memory, MemoryFilter, SearchMode, SearchRequest, Vector, fold_tag
 from ...storage.ports import Snapshot, Store
 from .cached_inputs import CachedInputs
-from .query import SignalQuery
+from .query import Missing, SignalQuery
 from .results import Hit, Paging, ScoreBreakdown, SearchResult
 from .signals import Outdated, SignalResults, ask, ask_neighbours
 
@@ -87,19 +87,24 @@ class Search:
         monotonic_seconds: Callable[[], float],
     ) -> None:
         self._storage = storage
-        self._inputs = inputs
+        self.inputs = inputs
         self._policy = policy
         self._now = now
         self._seconds = monotonic_seconds
 
-    async def run(self, request: SearchRequest, where: MemoryFilter) -> SearchResult:
-        """One page."""
+    async def query_vector(self, request: SearchRequest, where: MemoryFilter) -> Vector | Missing | None:
+        """What `run` takes for the vector of the query; None if it needs none."""
+        query = self._signal_query(request, where)
+        return await self.inputs.vector(query.text) if VECTOR in query.signals else None
+
+    async def run(self, request: SearchRequest, where: MemoryFilter, vector: Vector | None = None) -> SearchResult:
+        """One page; with the vector of the query, if who asks has it."""
         started, now = self._seconds(), self._now()
 
         async def rank_and_page(results: SignalResults, snapshot: Snapshot) -> _Page:
             return await self._page(request, where, await self.rank(request, where, results, snapshot, now), snapshot)
 
-        page = await self._asked(self._signal_query(request, where), rank_and_page)
+        page = await self._asked(self._signal_query(request, where), rank_and_page, vector=vector)
         ranking = page.ranking
         hits = page.hits
         if hits is None:  # neither in the event loop, nor while the store is held
@@ -144,7 +149,7 @@ class Search:
 
     def with_policy(self, policy: RankingPolicy) -> "Search":
         """The same signals ranked by other numbers."""
-        return Search(self._storage, self._inputs, policy, self._now, self._seconds)
+        return Search(self._storage, self.inputs, policy, self._now, self._seconds)
 
     # prepare and ask
 
@@ -154,9 +159,10 @@ class Search:
         then: Callable[[SignalResults, Snapshot], Coroutine[Any, Any, T]],
         *,
         part_by_part: bool = False,
+        vector: Vector | None = None,
     ) -> T:
         """Prepared, asked of the store, and once more if it had changed meanwhile."""
-        inputs = await self._inputs.prepare(query)
+        inputs = await self.inputs.prepare(query, vector)
         refused = False
 
         async def ask_then(snapshot: Snapshot) -> T:
@@ -172,11 +178,11 @@ class Search:
             try:
                 return await self._storage.search(ask_then, part_by_part=part_by_part)
             except Outdated as outdated:
-                inputs = await self._inputs.prepare_anew(inputs, outdated.memories)
+                inputs = await self.inputs.prepare_anew(inputs, outdated.memories)
                 return await self._storage.search(ask_then, part_by_part=part_by_part)
         finally:
             if refused:
-                self._inputs.forget_vector(query.text)
+                self.inputs.forget_vector(query.text)
 
     def _signal_query(self, request: SearchRequest, where: MemoryFilter) -> SignalQuery:
         alpha = self._given_alpha(request)
