@@ -108,15 +108,17 @@ def rss_mb(pid: int | str = "self") -> float:
 
 def memory_mb(pid: int | str = "self", moment: str = "") -> dict[str, float]:
     """Of a process and those that it started: all of their pages that are in memory (RSS; what several map counts for
-    each), those that no other process maps (private), and these with their share of those that several map (PSS). The
-    names end with the moment, if one is given."""
-    figures = {"rss_mb": 0, "private_mb": 0, "pss_mb": 0}
+    each), those that no other process maps (private), these with their share of those that several map (PSS), and
+    those that are in no file, so that the system cannot drop them when memory is short (dirty). The names end with the
+    moment, if one is given."""
+    figures = {"rss_mb": 0, "private_mb": 0, "pss_mb": 0, "dirty_mb": 0}
     for process in family(pid):
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:]
         kibibytes = {name: int(amount.split()[0]) for name, _, amount in (line.partition(":") for line in lines)}
         figures["rss_mb"] += kibibytes["Rss"]
         figures["private_mb"] += kibibytes["Private_Clean"] + kibibytes["Private_Dirty"]
         figures["pss_mb"] += kibibytes["Pss"]
+        figures["dirty_mb"] += kibibytes["Private_Dirty"]
     return {f"{name}{moment}": amount * 1024 / 1e6 for name, amount in figures.items()}
 
 

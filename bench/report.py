@@ -19,7 +19,7 @@ from targets import target_rows
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 MODES = ("hybrid", "vector", "keyword")
 TIMES = ("p50_ms", "p95_ms", "p99_ms", "cpu_ms", "requests_per_second")
-MEMORY = {"rss_mb": "RSS MB", "private_mb": "private MB", "pss_mb": "PSS MB"}
+MEMORY = {"rss_mb": "RSS MB", "private_mb": "private MB", "pss_mb": "PSS MB", "dirty_mb": "dirty MB"}
 Figures = Mapping[str, Any]
 
 
