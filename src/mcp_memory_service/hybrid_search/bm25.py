@@ -17,9 +17,13 @@ MIN_IDF = 1e-6
 Numbers = TypeVar("Numbers", float, NDArray[np.float64])
 
 
+# Documents may have been counted before the last of those that have the term were written: never fewer than none are
+# without it.
+
+
 def idf(documents: int, document_frequency: int) -> float:
     """ln((N - n + 0.5) / (n + 0.5)), never below 0: highest for a term that no document has."""
-    return max(0.0, math.log(_odds(documents, document_frequency)))
+    return max(0.0, math.log((max(documents - document_frequency, 0) + 0.5) / (document_frequency + 0.5)))
 
 
 def fts5_idf(documents: int, document_frequency: int) -> float:
@@ -29,12 +33,7 @@ def fts5_idf(documents: int, document_frequency: int) -> float:
 
 def lucene_idf(documents: int, document_frequency: int) -> float:
     """ln(1 + (N - n + 0.5) / (n + 0.5)): above 0 for every term. Lucene has it so, and Qdrant by its modifier `idf`."""
-    return math.log(1.0 + _odds(documents, document_frequency))
-
-
-def _odds(documents: int, document_frequency: int) -> float:
-    """Documents may have been counted before the last of those that have the term were written."""
-    return (max(documents, document_frequency) - document_frequency + 0.5) / (document_frequency + 0.5)
+    return math.log(1.0 + (max(documents - document_frequency, 0) + 0.5) / (document_frequency + 0.5))
 
 
 def length_norm(length: Numbers, mean_length: float) -> Numbers:

@@ -86,7 +86,7 @@ class SearcherPool:
 
     async def run(self, search: Search, request: SearchRequest, where: MemoryFilter) -> SearchResult:
         """One page, from whoever has least to do."""
-        searcher = self._least_busy()
+        searcher = self._least_busy() if self._ready else None
         if searcher is not None:
             started = time.monotonic()
             vector = await search.query_vector(request, where)
@@ -96,7 +96,8 @@ class SearcherPool:
                     return replace(answer, took_ms=round((time.monotonic() - started) * 1000, 3))
         self._here += 1
         try:
-            self._start_if_crowded()
+            if self._here >= self._limits.crowd:
+                self._start_another()
             return await search.run(request, where)
         finally:
             self._here -= 1
@@ -109,12 +110,11 @@ class SearcherPool:
 
     def _least_busy(self) -> "_Searcher | None":
         """None if that is this process, which has the doors to serve as well: of equals it comes last."""
-        searcher = min(self._ready, key=_Searcher.load, default=None)
-        return searcher if searcher is not None and searcher.load() <= self._here else None
+        searcher = min(self._ready, key=_Searcher.load)
+        return searcher if searcher.load() <= self._here else None
 
-    def _start_if_crowded(self) -> None:
-        is_crowded = self._here >= self._limits.crowd and len(self._running) < self._limits.max_processes
-        if is_crowded and time.monotonic() >= self._no_start_before:
+    def _start_another(self) -> None:
+        if len(self._running) < self._limits.max_processes and time.monotonic() >= self._no_start_before:
             task = asyncio.create_task(self._attended())
             self._running.add(task)
             task.add_done_callback(self._running.discard)
