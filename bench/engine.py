@@ -147,7 +147,7 @@ async def _ask_at_once(
 ) -> None:
     figures["at_once"] = {}
     # A crowd starts the processes that share the searches: they are there before anything is measured.
-    await Run(service, "hybrid", CROWDED_SECONDS).ask(questions * 1000, at_once=8)
+    await Run(service, "hybrid", CROWDED_SECONDS).ask([*questions] * 1000, at_once=8)
     for turn, (name, number) in enumerate(AT_ONCE, start=1):
         run = Run(service, MODES[name], limit_seconds)
         latency = await run.ask(share(questions, turn, enough(queries, number)), at_once=number)
