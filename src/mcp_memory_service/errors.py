@@ -5,6 +5,13 @@ MemoryServiceError
 │   ├── InvalidVector         an embedding that must not be stored (NaN, zero, wrong length)
 │   └── IdempotencyKeyReused  the key was sent before, with another request
 ├── MemoryNotFound            no memory with this content_hash
+├── NotAuthenticated          no key, or none that is known here
+├── Forbidden                 the key does not allow it
+│   ├── ScopeMissing              it has not the scope that this needs
+│   └── NamespaceNotAllowed       it is not for this namespace
+├── TooMuch                   more than the caller may ask for; later it may be less
+│   ├── TooManyRequests           in a minute
+│   └── QuotaExceeded             more memories than the namespace may have
 ├── ConfigurationError        a setting stops the start
 ├── StoreRefused              the store must not be opened like this
 │   ├── EmbeddingMismatch     written with another embedding model or dimension
@@ -68,6 +75,46 @@ class MemoryNotFound(MemoryServiceError):
 
     def __init__(self, content_hash: str) -> None:
         super().__init__(f"There is no memory with content_hash {content_hash!r}.")
+
+
+class NotAuthenticated(MemoryServiceError):
+    code = "api_key_required"
+
+
+class Forbidden(MemoryServiceError):
+    code = "forbidden"
+
+
+class ScopeMissing(Forbidden):
+    code = "insufficient_scope"
+
+    def __init__(self, scopes: Sequence[str]) -> None:
+        super().__init__(f"This needs a key with the scope {scopes[-1]}.")
+        self.scopes = tuple(scopes)
+        """All that the call needs."""
+
+
+class NamespaceNotAllowed(Forbidden):
+    code = "namespace_not_allowed"
+
+    def __init__(self, namespace: str) -> None:
+        super().__init__(f"This key is not for the namespace {namespace!r}.")
+
+
+class TooMuch(MemoryServiceError):
+    code = "too_much"
+
+    def __init__(self, message: str, retry_after_seconds: int) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class TooManyRequests(TooMuch):
+    code = "too_many_requests"
+
+
+class QuotaExceeded(TooMuch):
+    code = "quota_exceeded"
 
 
 class ConfigurationError(MemoryServiceError):

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+MICROSECONDS_PER_SECOND = 1_000_000
 MICROSECONDS_PER_DAY = 86_400_000_000
 EARLIEST_MICROSECONDS = -62_135_596_800_000_000
 """The first moment of year 1, UTC: what lies before has no ISO 8601 date."""
@@ -23,6 +24,11 @@ def from_microseconds(microseconds: int) -> datetime:
 def compact(microseconds: int) -> str:
     """As it can stand in the name of a file."""
     return from_microseconds(microseconds).strftime("%Y%m%dT%H%M%S.%fZ")
+
+
+def day_of(microseconds: int) -> str:
+    """In UTC, as ISO 8601 has it."""
+    return from_microseconds(microseconds).date().isoformat()
 
 
 def now_microseconds() -> int:

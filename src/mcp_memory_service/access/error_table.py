@@ -17,6 +17,7 @@ class ExitCode(IntEnum):
     BAD_SETTINGS = 6
     INCOMPLETE = 7
     PROBLEMS_FOUND = 8
+    REFUSED = 9
     INTERRUPTED = 130
 
 
@@ -27,6 +28,8 @@ class ErrorAnswer(NamedTuple):
 
 
 _INVALID = ErrorAnswer(422, ExitCode.BAD_INPUT)
+_FORBIDDEN = ErrorAnswer(403, ExitCode.REFUSED)
+_TOO_MUCH = ErrorAnswer(429, ExitCode.REFUSED)
 _REFUSED = ErrorAnswer(409, ExitCode.STORE_REFUSED)
 _UNAVAILABLE = ErrorAnswer(503, ExitCode.UNAVAILABLE, retry_may_help=True)
 
@@ -35,6 +38,13 @@ ERROR_TABLE: Mapping[type[errors.MemoryServiceError], ErrorAnswer] = {
     errors.InvalidVector: _INVALID,
     errors.IdempotencyKeyReused: _INVALID,
     errors.MemoryNotFound: ErrorAnswer(404, ExitCode.NOT_FOUND),
+    errors.NotAuthenticated: ErrorAnswer(401, ExitCode.REFUSED),
+    errors.Forbidden: _FORBIDDEN,
+    errors.ScopeMissing: _FORBIDDEN,
+    errors.NamespaceNotAllowed: _FORBIDDEN,
+    errors.TooMuch: _TOO_MUCH,
+    errors.TooManyRequests: _TOO_MUCH,
+    errors.QuotaExceeded: _TOO_MUCH,
     errors.ConfigurationError: ErrorAnswer(500, ExitCode.BAD_SETTINGS),
     errors.StoreRefused: _REFUSED,
     errors.EmbeddingMismatch: _REFUSED,
