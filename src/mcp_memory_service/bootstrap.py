@@ -8,6 +8,8 @@ from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from .access.authentication import Authentication
+from .access.keys import KeyRing
 from .config import EmbeddingSettings, QdrantSettings, Settings
 from .embeddings.base import Embedder
 from .errors import ConfigurationError, InvalidInput
@@ -18,6 +20,7 @@ from .services import MemoryService, PoolLimits, SearcherPool, ServiceLimits
 from .storage.ports import Store
 from .storage.ports.upkeep import Upkeep
 from .storage.sqlite_vec import IndexOptions, LiveIndex, SqliteVecStorage, StoreUpkeep
+from .timestamps import now_microseconds
 
 if TYPE_CHECKING:
     from .storage.qdrant import QdrantOptions, QdrantStorage
@@ -103,13 +106,31 @@ async def open_service(settings: Settings, *, warm_up: bool = False) -> AsyncGen
             storage,
             embedder,
             policy=policy,
-            limits=ServiceLimits(max_content_chars=settings.max_content_chars),
+            limits=ServiceLimits(settings.max_content_chars, settings.max_memories),
             searchers=searchers,
         )
         if warm_up:
             warming = asyncio.create_task(service.warm_up())
             opened.push_async_callback(_ended, warming)
         yield service
+
+
+def authentication_of(settings: Settings) -> Authentication:
+    """Who is let in, and as whom."""
+    tokens = None
+    if settings.oauth_issuer:
+        from .access.oauth import Issuer, OAuthTokens  # noqa: PLC0415 - with the cryptography that few need
+
+        assert settings.oauth_audience, "checked by the settings"
+        assert settings.oauth_jwks_url, "checked by the settings"
+        issuer = (settings.oauth_issuer, settings.oauth_audience, settings.oauth_jwks_url)
+        tokens = OAuthTokens(Issuer(*issuer, settings.oauth_namespace_claim))
+    api_key = settings.api_key.get_secret_value() if settings.api_key else None
+    return Authentication(api_key, key_ring(settings), tokens)
+
+
+def key_ring(settings: Settings) -> KeyRing:
+    return KeyRing(settings.keys_path, now_microseconds)
 
 
 def searcher_pool(settings: Settings, embedder: Embedder, policy: RankingPolicy) -> SearcherPool | None:

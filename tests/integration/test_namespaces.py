@@ -6,14 +6,14 @@ import pytest
 from mcp import Client
 from tests.support.fakes import WordEmbedder
 
-from mcp_memory_service.access.caller import LOCAL, Caller, Scope
+from mcp_memory_service.access.caller import OWNER, Caller, Scope
 from mcp_memory_service.errors import MemoryNotFound
 from mcp_memory_service.mcp_server import build_mcp_server
 from mcp_memory_service.models import MemoryDraft, MemoryPatch, SearchRequest, Vector, content_hash
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
-TEAM = Caller("team", Scope.WRITE)
+TEAM = Caller(Scope.WRITE, ("team",))
 OURS, THEIRS = content_hash("the tunnel is ours"), content_hash("the tunnel is theirs")
 
 
@@ -28,7 +28,7 @@ class CountingEmbedder(WordEmbedder):
 
 async def two_callers(storage: SqliteVecStorage, embedder: WordEmbedder) -> tuple[MemoryService, MemoryService]:
     service = MemoryService(storage, embedder)
-    ours, theirs = service.within(LOCAL.namespace), service.within(TEAM.namespace)
+    ours, theirs = service.within(OWNER.namespace(None)), service.within(TEAM.namespace(None))
     await ours.store_memory(MemoryDraft("the tunnel is ours", tags=("ours",)))
     await theirs.store_memory(MemoryDraft("the tunnel is theirs", tags=("theirs",)))
     return ours, theirs
@@ -71,7 +71,7 @@ async def test_namespaces_share_the_embedder_and_what_it_answered(storage: Sqlit
 
 async def test_an_mcp_server_acts_for_its_caller(storage: SqliteVecStorage):
     ours, _ = await two_callers(storage, WordEmbedder())
-    async with Client(build_mcp_server(ours, 5_000, caller=TEAM)) as client:
+    async with Client(build_mcp_server(ours, 5_000, local_caller=TEAM)) as client:
         listed = await client.call_tool("list_memories", {})
     assert listed.structured_content is not None
     assert [memory["content_hash"] for memory in listed.structured_content["memories"]] == [THEIRS]

@@ -1,21 +1,27 @@
 """The ASGI app: REST routes, MCP at /mcp, one service for both."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
+from itertools import chain
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
 from .. import __version__
-from ..bootstrap import open_service
+from ..access.doors import require_declared
+from ..bootstrap import authentication_of, open_service
 from ..config import Settings
 from .mcp_endpoint import McpEndpoint
 from .metrics import Metrics, MetricsMiddleware
 from .problems import install_problem_handlers
-from .routes import memories, operations, search
+from .routes import memories, metadata, operations, search
+from .routes.dependencies import admit
 from .security import AccessRules, SecurityMiddleware
 from .shutdown import StoppingMiddleware
+
+ROUTERS = (search.router, memories.router, operations.router, metadata.router)
+"""In this order: fixed paths come before /memories/{content_hash}."""
 
 DESCRIPTION = """
 A memory backend for AI agents: store short texts, find the few that matter, see why.
@@ -27,7 +33,9 @@ Errors are `application/problem+json` with a stable `code`. With an API key set,
 def create_app(settings: Settings) -> FastAPI:
     """A new app for each call; the service lives from its start-up to its shut-down."""
     metrics = Metrics()
-    mcp = McpEndpoint(settings.mcp_response_chars, settings.mcp_toolsets)
+    mcp = McpEndpoint(
+        settings.mcp_response_chars, settings.mcp_toolsets, offers_namespace=settings.mcp_namespace_argument
+    )
     app = FastAPI(
         title="mcp-memory-service",
         version=__version__,
@@ -38,10 +46,12 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
     )
     app.state.metrics = metrics
-    for routes in (search, memories, operations):  # fixed paths before /memories/{content_hash}
-        app.include_router(routes.router)
+    app.state.metadata = metadata.ResourceMetadata(settings.public_url, settings.oauth_issuer)
+    for router in ROUTERS:
+        app.include_router(router, dependencies=[Depends(admit)])
     # An exact route: a mount at /mcp would redirect to /mcp/ and lose the body on the way.
     app.router.routes.append(Route("/mcp", endpoint=mcp, methods=["GET", "POST", "DELETE"]))
+    require_declared(doors_of(app))
     install_problem_handlers(app)
     app.add_middleware(MetricsMiddleware, metrics=metrics)
     app.add_middleware(StoppingMiddleware)
@@ -57,13 +67,20 @@ def create_app(settings: Settings) -> FastAPI:
                 "last-event-id",
                 "mcp-protocol-version",
                 "mcp-session-id",
+                "x-namespace",
             ],
             expose_headers=["mcp-session-id"],
         )
-    api_key = settings.api_key.get_secret_value() if settings.api_key else None
-    rules = AccessRules(settings.http_host, api_key, settings.allowed_hosts, settings.allowed_origins)
-    app.add_middleware(SecurityMiddleware, rules=rules)
+    rules = AccessRules(settings.http_host, settings.allowed_hosts, settings.allowed_origins)
+    app.add_middleware(SecurityMiddleware, rules=rules, authentication=authentication_of(settings))
     return app
+
+
+def doors_of(app: FastAPI) -> Iterator[str]:
+    """Every method and path that is answered."""
+    for route in chain(app.router.routes, *(router.routes for router in ROUTERS)):
+        if isinstance(route, Route):
+            yield from (f"{method} {route.path}" for method in sorted(route.methods or ()))
 
 
 @asynccontextmanager

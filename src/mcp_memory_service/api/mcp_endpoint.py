@@ -5,28 +5,42 @@ The MCP library takes a second to import and 27 MB to hold; who only speaks REST
 
 import asyncio
 import importlib
+import json
 from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
+from typing import Any, cast
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..access.caller import Scope as AccessScope
+from ..access.doors import DOORS, admitted
+from ..errors import Forbidden, InvalidInput, ScopeMissing
 from ..services import MemoryService
+from .problems import problem, scope_missing
+from .security import caller_of
 
 
 class McpEndpoint:
     """An ASGI app that hands requests to the MCP sessions of the service it was opened with."""
 
-    def __init__(self, response_chars: int, toolsets: Collection[str]) -> None:
+    def __init__(self, response_chars: int, toolsets: Collection[str], *, offers_namespace: bool) -> None:
         self._response_chars = response_chars
         self._toolsets = toolsets
+        self._offers_namespace = offers_namespace
         self._service: MemoryService | None = None
         self._sessions: asyncio.Task[None] | None = None
         self._handler: asyncio.Future[ASGIApp] | None = None
         self._closing = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await _whole(receive) if scope["method"] == "POST" else b""
+        refusal = _refusal(scope, body)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
         handle = await self._started()
-        await handle(scope, receive, send)
+        await handle(scope, _again(body, receive) if scope["method"] == "POST" else receive, send)
 
     @asynccontextmanager
     async def open(self, service: MemoryService) -> AsyncGenerator[None, None]:
@@ -53,7 +67,64 @@ class McpEndpoint:
         await asyncio.to_thread(importlib.import_module, "mcp_memory_service.mcp_server")
         from ..mcp_server import build_mcp_server, http_sessions  # noqa: PLC0415
 
-        server = build_mcp_server(self._service, self._response_chars, self._toolsets)
+        server = build_mcp_server(
+            self._service, self._response_chars, self._toolsets, offers_namespace=self._offers_namespace
+        )
         async with http_sessions(server) as handle:
             handler.set_result(handle)
             await self._closing.wait()
+
+
+def _refusal(scope: Scope, body: bytes) -> ASGIApp | None:
+    """403 with all scopes that the call needs, as clients that fetch tokens by themselves want it. The tool is admitted
+    once more where it is called."""
+    caller, headers = caller_of(scope), Headers(scope=scope)
+    assert caller is not None, "/mcp is not open to everybody"
+    try:
+        admitted(caller, f"{scope['method']} /mcp", headers.get("x-namespace"))
+        caller.require(_needed(body))
+    except ScopeMissing as error:
+        return scope_missing(scope, headers["host"], error)
+    except Forbidden as error:
+        return problem(403, error.code, error.message)
+    except InvalidInput as error:
+        return problem(422, error.code, error.message)
+    return None
+
+
+def _needed(body: bytes) -> AccessScope:
+    """The widest scope that a message, or one of several, needs; what is no message is refused further on."""
+    try:
+        sent: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        return AccessScope.READ
+    messages = cast("list[Any]", sent) if isinstance(sent, list) else [sent]
+    doors = [DOORS.get(f"tool {_tool(message)}") for message in messages]
+    return max((door.scope for door in doors if door and door.scope), default=AccessScope.READ)
+
+
+def _tool(message: Any) -> object:
+    params: Any = cast("dict[str, Any]", message).get("params") if isinstance(message, dict) else None
+    return cast("dict[str, Any]", params).get("name") if isinstance(params, dict) else None
+
+
+async def _whole(receive: Receive) -> bytes:
+    """Its size is bounded further out."""
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        if message["type"] == "http.disconnect" or not message.get("more_body"):
+            return b"".join(parts)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """A body that was read, to be read once more."""
+    unread = [body]
+
+    async def receive_again() -> Message:
+        if unread:
+            return {"type": "http.request", "body": unread.pop(), "more_body": False}
+        return await receive()
+
+    return receive_again

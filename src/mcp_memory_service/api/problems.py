@@ -8,9 +8,10 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from ..access.error_table import ERROR_TABLE
-from ..errors import BatchIncomplete, InvalidInput, MemoryServiceError
+from ..errors import BatchIncomplete, InvalidInput, MemoryServiceError, ScopeMissing, TooMuch
 
 RETRY_AFTER_SECONDS = 5
 
@@ -39,8 +40,29 @@ def install_problem_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unexpected_error)
 
 
-async def _service_error(_request: Request, error: Exception) -> JSONResponse:
+def challenge(scope: Scope, host: str, scopes: Sequence[str] = (), error: str | None = None) -> dict[str, str]:
+    """How to get in (RFC 6750), and where it is said who issues tokens (RFC 9728)."""
+    parts = [f'resource_metadata="{scope["scheme"]}://{host}/.well-known/oauth-protected-resource"']
+    if error:
+        parts.insert(0, f'error="{error}"')
+    parts.append(f'scope="{" ".join(scopes or ("read",))}"')
+    return {"WWW-Authenticate": f"Bearer {', '.join(parts)}"}
+
+
+def scope_missing(scope: Scope, host: str, error: ScopeMissing) -> JSONResponse:
+    return problem(403, error.code, error.message, headers=challenge(scope, host, error.scopes, "insufficient_scope"))
+
+
+def too_much(error: TooMuch) -> JSONResponse:
+    return problem(429, error.code, error.message, headers={"Retry-After": str(error.retry_after_seconds)})
+
+
+async def _service_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, MemoryServiceError)
+    if isinstance(error, TooMuch):
+        return too_much(error)
+    if isinstance(error, ScopeMissing):
+        return scope_missing(request.scope, request.headers["host"], error)
     answer = ERROR_TABLE[type(error)]
     headers = {"Retry-After": str(RETRY_AFTER_SECONDS)} if answer.retry_may_help else None
     return problem(answer.status, error.code, error.message, _errors_by_field(error), headers)

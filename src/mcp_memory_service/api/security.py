@@ -1,7 +1,7 @@
-"""What every request must pass before it is routed, REST and MCP alike: host, origin, size, key."""
+"""What every request must pass before it is routed, REST and MCP alike: host, origin, key, rate, size."""
 
+import asyncio
 import re
-import secrets
 from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -10,8 +10,12 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..access.authentication import Authentication
+from ..access.caller import Caller
+from ..access.limits import RateLimits
 from ..config import is_loopback
-from .problems import problem
+from ..errors import NotAuthenticated, TooManyRequests
+from .problems import challenge, problem, too_much
 
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:[0-9]{1,5})?", re.ASCII)
 _LOOPBACK = "<loopback>"  # no host can be named so
@@ -19,14 +23,16 @@ _LOOPBACK = "<loopback>"  # no host can be named so
 MAX_BODY_BYTES = 4 * 1024 * 1024
 _TOO_LARGE = f"The body is larger than {MAX_BODY_BYTES // 1024**2} MiB."
 
-OPEN_PATHS = frozenset({"/health", "/ready"})
+METADATA_PATH = "/.well-known/oauth-protected-resource"
+OPEN_PATHS = frozenset({"/health", "/ready", METADATA_PATH, f"{METADATA_PATH}/mcp"})
 """Answered without a key: probes have none, and they tell nothing of the memories."""
+MAX_HELD_BACK = 64
+"""So many answers to wrong keys wait at the same time; what comes beyond is refused at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
     http_host: str
-    api_key: str | None
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
 
@@ -47,33 +53,37 @@ class AccessRules:
         default_port = {"http": 80, "https": 443}.get(page.scheme)
         return (page.host, page.port or default_port) == (here.host, here.port or default_port)
 
-    def allows_key(self, authorization: str) -> bool:
-        """Compared as bytes in constant time; a header may hold any bytes."""
-        if self.api_key is None:
-            return True
-        scheme, _, token = authorization.partition(" ")
-        given = token.strip().encode("latin-1", "replace")
-        return scheme.lower() == "bearer" and secrets.compare_digest(given, self.api_key.encode())
-
 
 class SecurityMiddleware:
-    """Outermost, so that nothing behind it sees a request that breaks the rules."""
+    """Outermost, so that nothing behind it sees a request that breaks the rules. What is behind it finds out who is
+    calling with `caller_of`."""
 
-    def __init__(self, app: ASGIApp, rules: AccessRules) -> None:
+    def __init__(self, app: ASGIApp, rules: AccessRules, authentication: Authentication) -> None:
         self._app = app
         self._rules = rules
+        self._authentication = authentication
+        self._limits = RateLimits()
+        self._held_back = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope, Headers(scope=scope))
+        headers = Headers(scope=scope)
+        refusal = self._refusal(headers)
+        if refusal is None:
+            try:
+                scope.setdefault("state", {})["caller"] = await self._caller(scope, headers)
+            except NotAuthenticated as error:
+                refusal = problem(401, error.code, error.message, headers=challenge(scope, headers["host"]))
+            except TooManyRequests as error:
+                refusal = too_much(error)
         if refusal is not None:
             await refusal(scope, receive, send)
             return
         await self._app(scope, _limited(receive), send)
 
-    def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
+    def _refusal(self, headers: Headers) -> ASGIApp | None:
         host = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or not self._rules.allows_host(host):
             return problem(421, "host_not_allowed", "This Host is not served here; add it to MCP_MEMORY_ALLOWED_HOSTS.")
@@ -82,18 +92,39 @@ class SecurityMiddleware:
             return problem(
                 403, "origin_not_allowed", "This web origin may not call; add it to MCP_MEMORY_ALLOWED_ORIGINS."
             )
-        is_preflight = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
-        is_open = is_preflight or scope["path"] in OPEN_PATHS
-        if not is_open and not self._rules.allows_key(headers.get("authorization", "")):
-            return problem(
-                401,
-                "api_key_required",
-                "Send the API key as 'Authorization: Bearer <key>'.",
-                headers={"WWW-Authenticate": "Bearer"},
-            )
         if int(headers.get("content-length", "0")) > MAX_BODY_BYTES:  # the HTTP server has checked that it is a number
             return problem(413, "body_too_large", _TOO_LARGE)
         return None
+
+    async def _caller(self, scope: Scope, headers: Headers) -> Caller | None:
+        """None at a door that is open to everybody, for who has no key."""
+        is_preflight = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
+        try:
+            caller = await self._authentication.caller(headers.get("authorization", ""))
+        except NotAuthenticated:
+            if is_preflight or scope["path"] in OPEN_PATHS:
+                return None
+            if "authorization" in headers:
+                await self._hold_back(scope)
+            raise
+        self._limits.take(caller)
+        return caller
+
+    async def _hold_back(self, scope: Scope) -> None:
+        """The answer to a wrong key, the longer the more of them came from the same address."""
+        delay = self._limits.delay_of_wrong_key((scope.get("client") or ("", 0))[0])
+        if delay and self._held_back >= MAX_HELD_BACK:
+            raise TooManyRequests("Too many wrong keys are coming in.", 1)
+        self._held_back += 1
+        try:
+            await asyncio.sleep(delay)
+        finally:
+            self._held_back -= 1
+
+
+def caller_of(scope: Scope) -> Caller | None:
+    """Who is calling; None for who has no key, at a door that is open to everybody."""
+    return scope["state"]["caller"]
 
 
 def _limited(receive: Receive) -> Receive:

@@ -37,6 +37,7 @@ STORAGE: Mapping[str, Flag] = {
     ),
     "storage_backend": click.option("--storage-backend", help="sqlite_vec or qdrant [MCP_MEMORY_STORAGE_BACKEND]"),
     "qdrant_url": click.option("--qdrant-url", help="Address of the Qdrant server [MCP_MEMORY_QDRANT_URL]"),
+    "namespace": click.option("--namespace", help="Namespace to act in [MCP_MEMORY_NAMESPACE]"),
     "log_level": click.option("--log-level", help="DEBUG, INFO, WARNING or ERROR [MCP_MEMORY_LOG_LEVEL]"),
 }
 RANKING: Mapping[str, Flag] = {

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from ..access.caller import LOCAL
+from ..access.caller import OWNER
 from ..bootstrap import open_service
 from ..config import Settings
 from ..services import MemoryService
@@ -16,7 +16,7 @@ T = TypeVar("T")
 @asynccontextmanager
 async def open_local(settings: Settings) -> AsyncGenerator[MemoryService, None]:
     async with open_service(settings) as service:
-        yield service.within(LOCAL.namespace)
+        yield service.within(OWNER.namespace(settings.namespace))
 
 
 def ask(settings: Settings, use_case: Callable[[MemoryService], Awaitable[T]]) -> T:

@@ -4,14 +4,14 @@ import ipaddress
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
 
 from ..errors import ConfigurationError
 from .embedding import EmbeddingSettings
 from .hybrid import HybridSearchSettings
 from .qdrant import QdrantSettings
-from .sources import ENV_PREFIX, EnvironmentSettings, from_environment
+from .sources import ENV_PREFIX, EnvironmentSettings, from_environment, http_address
 
 MIN_API_KEY_CHARS = 16
 
@@ -26,6 +26,11 @@ class Settings(EnvironmentSettings):
     )
     sqlite_path: Path = Field(
         default=Path("~/.mcp-memory/memories.db"), description="The database file; its folder is made if missing"
+    )
+    namespace: str = Field(
+        default="default",
+        description="The namespace of the command line and of `mcp`, such as team/alice; over HTTP the key or the"
+        " header X-Namespace chooses",
     )
     allow_network_filesystem: bool = Field(
         default=False,
@@ -52,6 +57,36 @@ class Settings(EnvironmentSettings):
         default=None,
         description=f"Clients must send it as a Bearer token; at least {MIN_API_KEY_CHARS} ASCII characters",
     )
+    keys_file: Path | None = Field(
+        default=None,
+        description="Where `mcp-memory keys` keeps the keys of several callers, hashed; once it has one, every request"
+        " needs a key. Unset = beside the database file, with -keys.json after its name",
+    )
+    local_key: bool = Field(
+        default=False,
+        description="At the first start make a key for the user of this machine, in a file beside the keys;"
+        " without it, every account of the machine can reach a service on loopback",
+    )
+    certfile: Path | None = Field(default=None, description="Serve https with this certificate (PEM, with its chain)")
+    keyfile: Path | None = Field(default=None, description="The private key of the certificate")
+    public_url: str | None = Field(
+        default=None, description="How clients reach the service, such as https://memory.example; for OAuth metadata"
+    )
+    oauth_issuer: str | None = Field(
+        default=None, description="Take tokens of this authorization server (OAuth 2.1, JWT) beside keys"
+    )
+    oauth_audience: str | None = Field(
+        default=None, description="What tokens must be made for: the address of this service"
+    )
+    oauth_jwks_url: str | None = Field(default=None, description="Where the authorization server publishes its keys")
+    oauth_namespace_claim: str = Field(
+        default="namespace", description="The claim of a token that names its namespaces, a text or a list"
+    )
+    max_memories: int | None = Field(
+        default=None,
+        ge=1,
+        description="Maximum number of memories in each namespace; unset = as many as there is room for",
+    )
     allowed_hosts: CommaSeparated = Field(
         default=(), description="Further Host names to answer to, comma-separated; * = any"
     )
@@ -75,6 +110,11 @@ class Settings(EnvironmentSettings):
         description="MCP tools to offer, comma-separated: core (store, retrieve, list, get, update, delete, stats),"
         " search (hybrid_search, semantic_search, keyword_search), feedback (rate_memory)",
     )
+    mcp_namespace_argument: bool = Field(
+        default=False,
+        description="Offer every MCP tool an argument `namespace`, for agents that use several; without it the header"
+        " X-Namespace, `mcp --namespace` or the key decide",
+    )
     secrets_dir: Path | None = Field(
         default=None,
         description="A folder with a file for each secret, named as its variable in lower case, such as"
@@ -85,15 +125,25 @@ class Settings(EnvironmentSettings):
     qdrant: QdrantSettings = Field(default_factory=QdrantSettings)
 
     @property
+    def keys_path(self) -> Path:
+        return self.keys_file or self.sqlite_path.with_name(f"{self.sqlite_path.name}-keys.json")
+
+    @property
+    def local_key_path(self) -> Path:
+        return self.keys_path.with_name(f"{self.keys_path.name.removesuffix('.json')}-local")
+
+    @property
     def store(self) -> str:
         """Where memories are kept, for people to read."""
         if self.storage_backend == "qdrant":
             return f"Qdrant collection {self.qdrant.collection} at {self.qdrant.url}"
         return str(self.sqlite_path)
 
-    @field_validator("sqlite_path")
+    @field_validator("sqlite_path", "keys_file", "certfile", "keyfile")
     @classmethod
-    def _expand_home(cls, path: Path) -> Path:
+    def _expand_home(cls, path: Path | None) -> Path | None:
+        if path is None:
+            return None
         if str(path) == ":memory:":
             raise ValueError("must name a file; memories are kept")
         try:
@@ -118,6 +168,18 @@ class Settings(EnvironmentSettings):
             raise ValueError("must name core, search, feedback or several of them")
         return names
 
+    _addresses_are_http = field_validator("public_url", "oauth_issuer", "oauth_jwks_url")(http_address)
+
+    @model_validator(mode="after")
+    def _go_together(self) -> "Settings":
+        if (self.certfile is None) != (self.keyfile is None):
+            raise ValueError(f"{ENV_PREFIX}CERTFILE and {ENV_PREFIX}KEYFILE go together")
+        if self.oauth_issuer and not (self.oauth_audience and self.oauth_jwks_url):
+            raise ValueError(
+                f"{ENV_PREFIX}OAUTH_ISSUER needs {ENV_PREFIX}OAUTH_AUDIENCE and {ENV_PREFIX}OAUTH_JWKS_URL"
+            )
+        return self
+
     @field_validator("api_key")
     @classmethod
     def _key_is_strong_ascii(cls, key: SecretStr | None) -> SecretStr | None:
@@ -127,12 +189,12 @@ class Settings(EnvironmentSettings):
         return key
 
 
-def require_key_for_open_address(settings: Settings) -> None:
+def require_key_for_open_address(settings: Settings, *, has_keys: bool) -> None:
     """Other machines may only reach a service that asks for a key."""
-    if settings.api_key is None and not is_loopback(settings.http_host):
+    if not has_keys and not is_loopback(settings.http_host):
         raise ConfigurationError(
-            f"{ENV_PREFIX}HTTP_HOST={settings.http_host} can be reached by other machines: set {ENV_PREFIX}API_KEY"
-            " (or serve on 127.0.0.1)."
+            f"{ENV_PREFIX}HTTP_HOST={settings.http_host} can be reached by other machines: make a key with mcp-memory"
+            f" keys create, or set {ENV_PREFIX}API_KEY (or serve on 127.0.0.1)."
         )
 
 

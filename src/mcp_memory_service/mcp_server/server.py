@@ -9,7 +9,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
 from .. import __version__
-from ..access.caller import LOCAL, Caller
+from ..access.caller import OWNER, Caller
 from ..services import MemoryService
 from .strict_server import StrictServer, Toolset
 from .toolsets.core import CoreTools
@@ -22,7 +22,7 @@ of projects, tools and errors in the query find memories tagged with them. Store
 store_memory: decisions and their reasons, fixes of errors, facts about projects, preferences. Storing the same text
 twice is harmless."""
 
-TOOLSETS: Mapping[str, Callable[[MemoryService, int], Toolset]] = {
+TOOLSETS: Mapping[str, Callable[[int], Toolset]] = {
     "core": CoreTools,
     "search": SearchTools,
     "feedback": FeedbackTools,
@@ -30,13 +30,27 @@ TOOLSETS: Mapping[str, Callable[[MemoryService, int], Toolset]] = {
 
 
 def build_mcp_server(
-    service: MemoryService, response_chars: int, toolsets: Collection[str] = ("core", "search"), caller: Caller = LOCAL
+    service: MemoryService,
+    response_chars: int,
+    toolsets: Collection[str] = ("core", "search"),
+    local_caller: Caller = OWNER,
+    *,
+    offers_namespace: bool = False,
 ) -> MCPServer[Any]:
-    """A server whose tools act for `caller`; no answer is longer than about `response_chars`."""
-    server = StrictServer(name="mcp-memory-service", title="Memory", version=__version__, instructions=INSTRUCTIONS)
+    """A server whose tools act for the caller of the request, or for `local_caller` where a request has none; no answer
+    is longer than about `response_chars`."""
+    server = StrictServer(
+        service,
+        local_caller,
+        offers_namespace=offers_namespace,
+        name="mcp-memory-service",
+        title="Memory",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+    )
     for name, make in TOOLSETS.items():
         if name in toolsets:
-            server.add_toolset(make(service.within(caller.namespace), response_chars))
+            server.add_toolset(make(response_chars))
     return server
 
 

@@ -1,16 +1,20 @@
 """What all tools share: annotations, errors that reach the model, and no argument that is silently ignored."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
+from mcp.types import CallToolResult, InputRequiredResult, Tool, ToolAnnotations
 from pydantic import ValidationError
 
-from ..errors import MemoryServiceError
+from ..access.caller import Caller
+from ..access.doors import admitted, require_declared
+from ..errors import InvalidInput, MemoryServiceError
 from ..schemas import explained
+from ..services import MemoryService
 
 READ = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 ADD = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -25,30 +29,48 @@ class ServedTool(NamedTuple):
     annotations: ToolAnnotations
 
 
+NAMESPACE_ARGUMENT = {"type": "string", "description": "Which namespace; leave out for your own"}
+
+serving: ContextVar[MemoryService] = ContextVar("serving")
+"""The service as the caller of the tool sees it, while the tool runs."""
+
+
 class Toolset(Protocol):
     @property
     def tools(self) -> tuple[ServedTool, ...]: ...
 
 
 class StrictServer(MCPServer[Any]):
-    """A model that guesses the name of an argument is told so, instead of losing what it meant."""
+    """A model that guesses the name of an argument is told so, instead of losing what it meant. Every tool acts for the
+    caller of its request, or for `local_caller` where there is none (standard input and output)."""
+
+    def __init__(self, service: MemoryService, local_caller: Caller, *, offers_namespace: bool, **named: Any) -> None:
+        super().__init__(**named)
+        self._service = service
+        self._local_caller = local_caller
+        self._offers_namespace = offers_namespace
 
     _known_arguments: Mapping[str, Collection[str]] = {}
     """By tool; filled when the first one is called."""
 
     def add_toolset(self, toolset: Toolset) -> None:
+        require_declared(f"tool {tool.call.__name__}" for tool in toolset.tools)
         for tool in toolset.tools:
             self.add_tool(tool.call, title=tool.title, annotations=tool.annotations)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
+        namespace = arguments.get("namespace")
+        arguments = {key: value for key, value in arguments.items() if key != "namespace"}
         known = await self._arguments(name)
         if known is not None and (unknown := sorted(arguments.keys() - known)):
             raise ToolError(
                 f"{name} has no argument {', '.join(map(repr, unknown))}; it takes: {', '.join(known)}."
                 " [unknown_argument]"
             )
+        if known is not None:
+            serving.set(self._service_for(name, context, namespace))
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -59,6 +81,35 @@ class StrictServer(MCPServer[Any]):
             if isinstance(cause, MemoryServiceError):
                 raise ToolError(f"{error}: {cause.message} [{cause.code}]") from error
             raise
+
+    async def list_tools(self) -> list[Tool]:
+        tools = await super().list_tools()
+        if not self._offers_namespace:
+            return tools
+        return [
+            tool.model_copy(
+                update={
+                    "input_schema": {
+                        **tool.input_schema,
+                        "properties": {**tool.input_schema.get("properties", {}), "namespace": NAMESPACE_ARGUMENT},
+                    }
+                }
+            )
+            for tool in tools
+        ]
+
+    def _service_for(self, tool: str, context: Context[Any, Any] | None, namespace: object) -> MemoryService:
+        """As the caller sees it; what they may not do is said to the model."""
+        request = None if context is None else context.request_context.request
+        caller: Caller = self._local_caller if request is None else request.scope["state"]["caller"]
+        asked = namespace if namespace is not None else request and request.headers.get("x-namespace")
+        try:
+            if asked is not None and not isinstance(asked, str):
+                raise InvalidInput("namespace must be a text.", reason="namespace_invalid", field="namespace")
+            service = self._service.within(admitted(caller, f"tool {tool}", asked))
+            return service.held_to(caller.tags, caller.max_memories)
+        except MemoryServiceError as error:
+            raise ToolError(f"{error.message} [{error.code}]") from error
 
     async def _arguments(self, tool: str) -> Collection[str] | None:
         """Those that it takes; None if there is no such tool. Listing the tools makes their schemas: once is enough."""

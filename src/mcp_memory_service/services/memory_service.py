@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 from ..embeddings.base import Embedder
-from ..errors import MemoryNotFound
+from ..errors import InvalidInput, MemoryNotFound
 from ..hybrid_search import RankingPolicy
 from ..models import (
     DEFAULT_NAMESPACE,
@@ -21,6 +22,7 @@ from ..models import (
     StoreOutcome,
     StoreStats,
     TagCount,
+    fold_tag,
 )
 from ..storage.ports import Store
 from ..timestamps import now_microseconds
@@ -82,6 +84,8 @@ class MemoryService:
         self._storage = storage
         self._namespace = namespace
         self._now = now
+        self._required_tags: tuple[str, ...] = ()
+        """Folded: what is read must have all of them."""
         inputs = CachedInputs(storage, self._shared.query_vectors, namespace, monotonic_seconds)
         self._tags = inputs.tags
         self._storing = Storing(storage, self._shared.embedder, limits or ServiceLimits(), namespace, now)
@@ -94,6 +98,16 @@ class MemoryService:
     def within(self, namespace: str) -> "MemoryService":
         """The same service for another namespace: one store, one model, one health, and caches that are kept."""
         return self._shared.by_namespace.get(namespace) or self._in_namespace(namespace)
+
+    def held_to(self, tags: Sequence[str] = (), max_memories: int | None = None) -> "MemoryService":
+        """The same service for a caller who may only read memories that have all of these tags, or only store so
+        many."""
+        if not tags and max_memories is None:
+            return self
+        held = copy(self)
+        held._required_tags = tuple(map(fold_tag, checks.checked_tags(tags)))
+        held._storing = self._storing.limited_to(max_memories)
+        return held
 
     async def store_memory(self, draft: MemoryDraft) -> StoreOutcome:
         """Remember a text; the same text again unites tags and metadata with what is there."""
@@ -163,7 +177,7 @@ class MemoryService:
     async def get_memory(self, content_hash: str) -> Memory:
         _require_hash(content_hash)
         found = await self._storage.get_many(self._namespace, [content_hash])
-        if not found:
+        if not found or not set(self._required_tags) <= set(map(fold_tag, found[0].tags)):
             raise MemoryNotFound(content_hash)
         return found[0]
 
@@ -232,9 +246,18 @@ class MemoryService:
         await self._shared.health.warm_up()
 
     def _filter_of(self, request: SearchRequest | ListRequest) -> MemoryFilter:
-        return checks.checked_filter(
+        where = checks.checked_filter(
             self._namespace, request.tags or (), request.tag_match, request.memory_type, request.after, request.before
         )
+        if not self._required_tags:
+            return where
+        if where.tag_match == "any" and len(where.tags) > 1:
+            raise InvalidInput(
+                "This token is held to some tags: combine others with tag_match=all.",
+                reason="tag_match_all_only",
+                field="tag_match",
+            )
+        return replace(where, tags=tuple(dict.fromkeys((*self._required_tags, *where.tags))), tag_match="all")
 
 
 def _require_hash(content_hash: str) -> None:

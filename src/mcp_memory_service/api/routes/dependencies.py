@@ -2,11 +2,13 @@
 
 from typing import Annotated, Any
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Header, Path, Request
 from pydantic import BaseModel
 
-from ...access.caller import LOCAL
+from ...access.doors import admitted
+from ...models import DEFAULT_NAMESPACE
 from ...services import MemoryService
+from ..security import caller_of
 
 
 class Problem(BaseModel):
@@ -27,10 +29,26 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-async def _service(request: Request) -> MemoryService:
-    """The service as the caller sees it. There is one key so far, and whoever holds it is the owner."""
+Namespace = Annotated[
+    str | None,
+    Header(alias="X-Namespace", description="Which of the caller's namespaces; left out, their own or `default`"),
+]
+
+
+async def admit(request: Request, x_namespace: Namespace = None) -> str:
+    """The namespace in which the caller may use this route. Every route is behind it."""
+    caller = caller_of(request.scope)
+    if caller is None:  # at a door that is open to everybody
+        return DEFAULT_NAMESPACE
+    return admitted(caller, f"{request.method} {request.scope['route'].path}", x_namespace)
+
+
+async def _service(request: Request, namespace: Annotated[str, Depends(admit)]) -> MemoryService:
+    """The service as the caller sees it."""
     service: MemoryService = request.app.state.service
-    return service.within(LOCAL.namespace)
+    caller = caller_of(request.scope)
+    inside = service.within(namespace)
+    return inside if caller is None else inside.held_to(caller.tags, caller.max_memories)
 
 
 Service = Annotated[MemoryService, Depends(_service)]

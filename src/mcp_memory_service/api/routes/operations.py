@@ -1,12 +1,13 @@
 """How the service is doing."""
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from ... import __version__
 from ...schemas import StatsOut
 from ..metrics import Metrics
 from ..problems import RETRY_AFTER_SECONDS
+from ..security import caller_of
 from .dependencies import Service, problems
 
 router = APIRouter(tags=["operations"])
@@ -20,13 +21,13 @@ async def get_stats(service: Service) -> StatsOut:
 
 class LiveOut(BaseModel):
     status: str
-    version: str
+    version: str | None = Field(default=None, description="For callers with a key, where one is needed")
 
 
-@router.get("/health")
-async def health() -> LiveOut:
+@router.get("/health", response_model_exclude_none=True)
+async def health(request: Request) -> LiveOut:
     """The process is alive."""
-    return LiveOut(status="ok", version=__version__)
+    return LiveOut(status="ok", version=None if caller_of(request.scope) is None else __version__)
 
 
 class ReadyOut(BaseModel):

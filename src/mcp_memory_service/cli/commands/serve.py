@@ -3,12 +3,17 @@
 import asyncio
 import signal
 import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import click
 import uvicorn
 
-from ...bootstrap import open_service
-from ...config import Settings, require_key_for_open_address
+from ...access.caller import EVERY_NAMESPACE, OWNER, check_namespace
+from ...access.keys import local_key
+from ...bootstrap import authentication_of, key_ring, open_service
+from ...config import Settings, is_loopback, require_key_for_open_address
 from ...errors import ConfigurationError
 from ..flags import RANKING, STORAGE, Flag, with_settings
 from ..logs import logger
@@ -17,6 +22,13 @@ from ..logs import logger
 SHUTDOWN_SECONDS = 10
 
 HTTP: dict[str, Flag] = {
+    "local_key": click.option(
+        "--local-key", is_flag=True, default=None, help="Ask for a key, made at the first start [MCP_MEMORY_LOCAL_KEY]"
+    ),
+    "certfile": click.option(
+        "--certfile", type=click.Path(path_type=Path), help="Certificate for https [MCP_MEMORY_CERTFILE]"
+    ),
+    "keyfile": click.option("--keyfile", type=click.Path(path_type=Path), help="Its key [MCP_MEMORY_KEYFILE]"),
     "http_host": click.option("--http-host", help="Address to serve on [MCP_MEMORY_HTTP_HOST]"),
     "http_port": click.option("--http-port", type=int, help="Port to serve on [MCP_MEMORY_HTTP_PORT]"),
 }
@@ -33,12 +45,18 @@ def serve(settings: Settings) -> None:
     """
     from ...api import create_app
 
-    require_key_for_open_address(settings)
+    if settings.local_key:
+        local_key(key_ring(settings), settings.local_key_path)
+    is_closed = authentication_of(settings).is_required
+    require_key_for_open_address(settings, has_keys=is_closed)
     listener = _listen(settings.http_host, settings.http_port)
     asyncio.run(_open_once(settings))
     host, port = listener.getsockname()[:2]
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    logger.info("Serving REST on http://%s and MCP on http://%s/mcp, memories in %s", address, address, settings.store)
+    url = f"{'https' if settings.certfile else 'http'}://{address}"
+    logger.info("Serving REST on %s and MCP on %s/mcp, memories in %s", url, url, settings.store)
+    for sentence in _exposure(settings, is_closed=is_closed):
+        logger.info(sentence)
     config = uvicorn.Config(
         create_app(settings),
         log_config=None,
@@ -46,8 +64,20 @@ def serve(settings: Settings) -> None:
         ws="none",
         server_header=False,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        ssl_certfile=settings.certfile,
+        ssl_keyfile=settings.keyfile,
     )
     uvicorn.Server(config).run(sockets=[listener])
+
+
+def _exposure(settings: Settings, *, is_closed: bool) -> Iterator[str]:
+    """Who can reach the service, and what others can read on the way."""
+    if not is_closed:
+        yield "No key is asked for: every account of this machine can read and write the memories (--local-key asks)."
+    if not is_loopback(settings.http_host) and not settings.certfile:
+        yield "Keys and memories travel in the clear: set --certfile and --keyfile, or put a proxy with TLS before it."
+    if not is_loopback(settings.http_host) and not settings.allowed_hosts:
+        yield "Clients that use a name for this machine get 421: list the name in MCP_MEMORY_ALLOWED_HOSTS."
 
 
 async def _open_once(settings: Settings) -> None:
@@ -73,8 +103,17 @@ def mcp(settings: Settings) -> None:
 async def _stdio(settings: Settings) -> None:
     from ...mcp_server import build_mcp_server
 
+    check_namespace(settings.namespace)
     async with open_service(settings, warm_up=True) as service:
-        await build_mcp_server(service, settings.mcp_response_chars, settings.mcp_toolsets).run_stdio_async()
+        caller = replace(OWNER, namespaces=(settings.namespace, EVERY_NAMESPACE))
+        server = build_mcp_server(
+            service,
+            settings.mcp_response_chars,
+            settings.mcp_toolsets,
+            caller,
+            offers_namespace=settings.mcp_namespace_argument,
+        )
+        await server.run_stdio_async()
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -11,7 +11,6 @@ from typing import BinaryIO, Literal, TextIO
 
 import click
 
-from ...access.caller import LOCAL
 from ...access.error_table import ExitCode
 from ...bootstrap import open_existing
 from ...config import Settings
@@ -149,7 +148,7 @@ def _export_to(file: Path, settings: Settings) -> int:
 async def _export(settings: Settings, out: TextIO) -> int:
     count = 0
     async with open_existing(settings) as storage:
-        async for memory in every_memory(storage, LOCAL.namespace):
+        async for memory in every_memory(storage, settings.namespace):
             out.write(f"{MemoryOut.of(memory).model_dump_json()}\n")
             count += 1
     return count

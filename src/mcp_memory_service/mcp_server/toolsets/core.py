@@ -7,7 +7,6 @@ from pydantic import Field
 
 from ...models import UNSET, ListRequest, MemoryDraft, MemoryPatch, SearchMode, SearchRequest
 from ...schemas import After, Before, Moment, Page, PageSize, StatsOut, TagFilter, TypeFilter, microseconds
-from ...services import MemoryService
 from ..response_budget import (
     DeletedOut,
     FittingHits,
@@ -19,7 +18,7 @@ from ..response_budget import (
     fit_memory,
     reply,
 )
-from ..strict_server import ADD, CHANGE, READ, ServedTool
+from ..strict_server import ADD, CHANGE, READ, ServedTool, serving
 
 Tags: TypeAlias = Annotated[
     list[str] | None,
@@ -32,8 +31,7 @@ ContentHash: TypeAlias = Annotated[str, Field(description="The content_hash of t
 
 
 class CoreTools:
-    def __init__(self, service: MemoryService, response_chars: int) -> None:
-        self._service = service
+    def __init__(self, response_chars: int) -> None:
         self._response_chars = response_chars
         self.tools = (
             ServedTool(self.store_memory, "Store a memory", ADD),
@@ -61,7 +59,7 @@ class CoreTools:
         stored twice: tags and metadata are united. Returns the content_hash of the memory."""
         named, moment = tuple(tags or ()), microseconds(created_at)
         draft = MemoryDraft(content, named, memory_type, metadata or {}, moment, source, session, sequence)
-        outcome = await self._service.store_memory(draft)
+        outcome = await serving.get().store_memory(draft)
         return reply(outcome.summary, MemoryRef.of(outcome.memory, created=outcome.created))
 
     async def update_memory(
@@ -75,12 +73,12 @@ class CoreTools:
         and delete the old memory instead."""
         new_type = UNSET if memory_type is None else memory_type or None
         patch = MemoryPatch(None if tags is None else tuple(tags), new_type, metadata)
-        memory = await self._service.update_memory(content_hash, patch)
+        memory = await serving.get().update_memory(content_hash, patch)
         return reply(f"Updated {memory.content_hash}.", MemoryRef.of(memory, created=False))
 
     async def delete_memory(self, content_hash: ContentHash) -> Annotated[CallToolResult, DeletedOut]:
         """Forget one memory for good, by its content_hash. Use it for what is wrong or was asked to be forgotten."""
-        await self._service.delete_memory(content_hash)
+        await serving.get().delete_memory(content_hash)
         return reply(f"Deleted {content_hash}.", DeletedOut(content_hash=content_hash, deleted=True))
 
     async def retrieve_memory(
@@ -115,7 +113,7 @@ class CoreTools:
             alpha,
             debug=debug,
         )
-        return reply(*fit_hits(await self._service.search(request), self._response_chars))
+        return reply(*fit_hits(await serving.get().search(request), self._response_chars))
 
     async def list_memories(
         self,
@@ -131,7 +129,7 @@ class CoreTools:
         that is known under a tag; use retrieve_memory to look for something."""
         since, until = microseconds(after), microseconds(before)
         request = ListRequest(page, page_size, tuple(tags or ()), memory_type, tag_match, since, until)
-        return reply(*fit_listing(await self._service.list_memories(request), self._response_chars))
+        return reply(*fit_listing(await serving.get().list_memories(request), self._response_chars))
 
     async def get_memory(
         self,
@@ -139,9 +137,9 @@ class CoreTools:
         offset: Annotated[int, Field(ge=0, description="Character to start from, for a text that comes in parts")] = 0,
     ) -> Annotated[CallToolResult, MemoryPart]:
         """Read one memory in full, by its content_hash. A long text comes in parts: call again with next_offset."""
-        return reply(*fit_memory(await self._service.get_memory(content_hash), offset, self._response_chars))
+        return reply(*fit_memory(await serving.get().get_memory(content_hash), offset, self._response_chars))
 
     async def get_stats(self) -> Annotated[CallToolResult, StatsOut]:
         """How many memories and tags there are, of which types, from when to when."""
-        stats = StatsOut.of(await self._service.stats())
+        stats = StatsOut.of(await serving.get().stats())
         return reply(f"{stats.memories} memories, {stats.tags} tags, {stats.size_bytes} bytes.", stats)

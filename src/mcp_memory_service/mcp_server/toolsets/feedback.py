@@ -5,13 +5,11 @@ from typing import Annotated
 from mcp.types import CallToolResult, TextContent
 from pydantic import Field
 
-from ...services import MemoryService
-from ..strict_server import ADD, ServedTool
+from ..strict_server import ADD, ServedTool, serving
 
 
 class FeedbackTools:
-    def __init__(self, service: MemoryService, _response_chars: int) -> None:
-        self._service = service
+    def __init__(self, _response_chars: int) -> None:
         self.tools = (ServedTool(self.rate_memory, "Rate a memory", ADD),)
 
     async def rate_memory(
@@ -22,5 +20,5 @@ class FeedbackTools:
     ) -> CallToolResult:
         """Note whether a memory answered a query, so that the owner can tune the search. Call it when a result of
         retrieve_memory clearly answered the question, or clearly did not; it changes no memory."""
-        await self._service.record_feedback(query, content_hash, useful=useful)
+        await serving.get().record_feedback(query, content_hash, useful=useful)
         return CallToolResult(content=[TextContent(text="Noted.")])

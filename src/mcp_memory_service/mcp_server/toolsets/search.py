@@ -8,10 +8,9 @@ from pydantic import Field
 
 from ...models import SearchRequest
 from ...schemas import PageSize, TypeFilter
-from ...services import MemoryService
 from ...services.write.checks import DEFAULT_FTS_WEIGHT, DEFAULT_VECTOR_WEIGHT
 from ..response_budget import FittingHits, fit_hits, reply
-from ..strict_server import READ, ServedTool
+from ..strict_server import READ, ServedTool, serving
 
 DEFAULT_LIMIT = 20
 DEFAULT_THRESHOLD = 0.3
@@ -23,8 +22,7 @@ TagsFilter: TypeAlias = Annotated[list[str] | None, Field(description="Only memo
 
 
 class SearchTools:
-    def __init__(self, service: MemoryService, response_chars: int) -> None:
-        self._service = service
+    def __init__(self, response_chars: int) -> None:
         self._response_chars = response_chars
         self.tools = (
             ServedTool(self.hybrid_search, "Search by meaning and words", READ),
@@ -70,7 +68,7 @@ class SearchTools:
         return await self._found(replace(_request(query, limit, tags, memory_type), mode="keyword"))
 
     async def _found(self, request: SearchRequest) -> CallToolResult:
-        return reply(*fit_hits(await self._service.search(request), self._response_chars))
+        return reply(*fit_hits(await serving.get().search(request), self._response_chars))
 
 
 def _request(query: str, limit: int, tags: list[str] | None, memory_type: str | None) -> SearchRequest:

@@ -2,19 +2,24 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...embeddings.base import Embedder
 from ...embeddings.chunks import embed_chunks
-from ...errors import InvalidInput
+from ...errors import InvalidInput, QuotaExceeded
 from ...models import EmbeddedMemory, Memory, MemoryDraft, StoreOutcome, Vector, identity_hash
 from ...storage.ports import Store
 from . import checks
+
+QUOTA_RETRY_SECONDS = 3_600
+"""Somebody has to delete memories first."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceLimits:
     max_content_chars: int = 100_000
+    max_memories: int | None = None
+    """In a namespace; writers at the same moment may get past it by as many as they write."""
 
 
 class Storing:
@@ -26,6 +31,12 @@ class Storing:
         self._limits = limits
         self._namespace = namespace
         self._now = now
+
+    def limited_to(self, max_memories: int | None) -> "Storing":
+        """The same with this limit, unless a lower one holds anyway."""
+        limits = [limit for limit in (self._limits.max_memories, max_memories) if limit is not None]
+        limited = replace(self._limits, max_memories=min(limits, default=None))
+        return Storing(self._storage, self._embedder, limited, self._namespace, self._now)
 
     async def store_batch(self, drafts: Sequence[MemoryDraft]) -> list[StoreOutcome]:
         if not 1 <= len(drafts) <= checks.MAX_BATCH:
@@ -49,9 +60,18 @@ class Storing:
         }
         new = [each for each in contents if each not in vectors]
         if new:
+            await self._require_room(len(new))
             embedded = await embed_chunks(self._embedder, [contents[each] for each in new])
             vectors |= zip(new, embedded, strict=True)
         return [EmbeddedMemory(memory, vectors[memory.content_hash]) for memory in memories]
+
+    async def _require_room(self, new: int) -> None:
+        limit = self._limits.max_memories
+        if limit is not None and await self._storage.count_all_memories(self._namespace) + new > limit:
+            raise QuotaExceeded(
+                f"The namespace may have {limit} memories, and has no room for {new} more: delete some first.",
+                QUOTA_RETRY_SECONDS,
+            )
 
     def _checked_batch(self, drafts: Sequence[MemoryDraft]) -> list[Memory]:
         """An error says which memory of a batch it is."""
