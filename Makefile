@@ -8,7 +8,7 @@ WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format docs lock bench eval reliability audit sbom qdrant clean
+.PHONY: help run test lint format docs lock bench eval reliability fuzz audit sbom qdrant clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -69,6 +69,13 @@ reliability: $(VENV)/.dev-ready  ## a quarter of an hour of power cuts, kills, f
 	$(BIN)/python -m tests.reliability.state_machine --examples 60 --steps 40 --backends qdrant qdrant_grpc
 	$(BIN)/python -m tests.reliability.qdrant_faults --seconds 60
 	$(BIN)/python -m tests.reliability.qdrant_migration --memories 20000
+
+fuzz: $(VENV)/.dev-ready  ## half an hour of wrong requests: does anything answer 5xx, hang or die? Does anything call out?
+	$(BIN)/python -m tests.fuzz.rest --cases 10000
+	$(BIN)/python -m tests.fuzz.mcp_over_http --messages 5000
+	$(BIN)/python -m tests.fuzz.mcp_over_stdio --messages 5000
+	$(BIN)/python -m tests.fuzz.raw_http --connections 5000
+	$(BIN)/python -m tests.fuzz.outbound --seconds 60
 
 # What looks at the dependencies has many of its own, which stay out of the environment of the service.
 $(TOOLS)/.ready: $(VENV)/bin/python requirements/tools.lock
