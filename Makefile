@@ -70,7 +70,7 @@ reliability: $(VENV)/.dev-ready  ## a quarter of an hour of power cuts, kills, f
 	$(BIN)/python -m tests.reliability.qdrant_faults --seconds 60
 	$(BIN)/python -m tests.reliability.qdrant_migration --memories 20000
 
-fuzz: $(VENV)/.dev-ready  ## half an hour of wrong requests: does anything answer 5xx, hang or die? Does anything call out?
+fuzz: $(VENV)/.dev-ready  ## ten minutes of wrong requests: does anything answer 5xx, hang or die? Does anything call out?
 	$(BIN)/python -m tests.fuzz.rest --cases 10000
 	$(BIN)/python -m tests.fuzz.mcp_over_http --messages 5000
 	$(BIN)/python -m tests.fuzz.mcp_over_stdio --messages 5000
