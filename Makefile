@@ -1,13 +1,14 @@
 # Sets itself up: needs only Python 3.11+ and make. `make help` lists the targets.
 PYTHON ?= python3
 VENV := .venv
+TOOLS := .tools-venv
 BIN := $(VENV)/bin
 # Tests run in so many processes; each may start servers and load the model.
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format docs lock bench eval reliability qdrant clean
+.PHONY: help run test lint format docs lock bench eval reliability fuzz audit sbom qdrant clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -69,6 +70,31 @@ reliability: $(VENV)/.dev-ready  ## a quarter of an hour of power cuts, kills, f
 	$(BIN)/python -m tests.reliability.qdrant_faults --seconds 60
 	$(BIN)/python -m tests.reliability.qdrant_migration --memories 20000
 
+fuzz: $(VENV)/.dev-ready  ## ten minutes of wrong requests: does anything answer 5xx, hang or die? Does anything call out?
+	$(BIN)/python -m tests.fuzz.rest --cases 10000
+	$(BIN)/python -m tests.fuzz.mcp_over_http --messages 5000
+	$(BIN)/python -m tests.fuzz.mcp_over_stdio --messages 5000
+	$(BIN)/python -m tests.fuzz.raw_http --connections 5000
+	$(BIN)/python -m tests.fuzz.outbound --seconds 60
+
+# What looks at the dependencies has many of its own, which stay out of the environment of the service.
+$(TOOLS)/.ready: $(VENV)/bin/python requirements/tools.lock
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/tools.lock
+	@touch $@
+
+audit: $(TOOLS)/.ready  ## known vulnerabilities of all locked dependencies (asks a service on the network)
+	$(TOOLS)/bin/python requirements/audit.py
+
+# The root of the list needs a version, which pyproject.toml leaves to the package.
+sbom: $(TOOLS)/.ready  ## dist/sbom.json: what the service is made of, as CycloneDX
+	@mkdir -p dist
+	sed "s/^dynamic = .*/version = $$(sed -n 's/^__version__ = //p' src/mcp_memory_service/__init__.py)/" \
+	  pyproject.toml > dist/pyproject.toml
+	$(TOOLS)/bin/cyclonedx-py requirements --pyproject dist/pyproject.toml --output-reproducible \
+	  --output-file dist/sbom.json requirements/run.lock
+	@rm dist/pyproject.toml
+
 qdrant: $(VENV)/.run-ready  ## add what the Qdrant backend needs
 	$(PIP) install --require-hashes -r requirements/qdrant.lock
 
@@ -80,6 +106,8 @@ lock: $(VENV)/.dev-ready  ## resolve the dependencies again
 	  --group build --extra qdrant -c requirements/run.lock pyproject.toml -o requirements/qdrant.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
 	  --group build --group dev -c requirements/run.lock pyproject.toml -o requirements/dev.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
+	  --group tools -o requirements/tools.lock
 
-clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+clean:  ## remove the virtual environments and caches
+	rm -rf $(VENV) $(TOOLS) .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,12 +46,14 @@ class Server:
 
 
 @contextmanager
-def server_process(folder: Path, *flags: str, **environment: str) -> Generator[Server, None, None]:
+def server_process(
+    folder: Path, *flags: str, command: Sequence[str] = (COMMAND,), **environment: str
+) -> Generator[Server, None, None]:
     """`mcp-memory serve` on a free port, stopped as a service manager would."""
     log = folder / "server.log"
-    command = [COMMAND, "serve", "--http-port", "0", "--sqlite-path", str(folder / "server.db"), *flags]
+    serve = [*command, "serve", "--http-port", "0", "--sqlite-path", str(folder / "server.db"), *flags]
     with log.open("wb") as stderr:
-        process = subprocess.Popen(command, stderr=stderr, stdout=subprocess.DEVNULL, env={**os.environ, **environment})
+        process = subprocess.Popen(serve, stderr=stderr, stdout=subprocess.DEVNULL, env={**os.environ, **environment})
     try:
         with httpx.Client(base_url=_address(process, log), timeout=HANG_SECONDS) as client:
             yield Server(process, client, log)

@@ -321,3 +321,16 @@ def test_explain_by_rest(rest: TestClient):
         {"query": "x", "content_hash": chosen, "debug": True},
     ):
         assert rest.post("/memories/explain", json=bad).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/memories", {"GET", "POST"}),
+        (f"/memories/{'0' * 64}", {"GET", "PATCH", "DELETE"}),
+        ("/memories/batch", {"POST"}),
+    ],
+)
+def test_a_method_that_is_not_allowed_is_told_all_that_are(rest: TestClient, path: str, methods: set[str]):
+    answer = rest.put(path)
+    assert (answer.status_code, set(answer.headers["allow"].split(", "))) == (405, methods)

@@ -90,10 +90,19 @@ async def _validation_error(request: Request, error: Exception) -> JSONResponse:
     return problem(422, "validation_failed", detail, errors)
 
 
-async def _http_error(_request: Request, error: Exception) -> JSONResponse:
+async def _http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     code = _CODE_BY_STATUS.get(error.status_code, "http_error")
-    return problem(error.status_code, code, str(error.detail), headers=dict(error.headers or {}))
+    headers = dict(error.headers or {})
+    if error.status_code == 405 and (methods := _documented_methods(request)):
+        headers["Allow"] = ", ".join(methods)
+    return problem(error.status_code, code, str(error.detail), headers=headers)
+
+
+def _documented_methods(request: Request) -> list[str]:
+    """Of all routes with this path; the router names those of the first."""
+    path = getattr(request.scope.get("route"), "path", None)
+    return [method.upper() for method in request.app.openapi()["paths"].get(path, {})]
 
 
 async def _unexpected_error(_request: Request, _error: Exception) -> JSONResponse:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Protocol
 from mcp.server import MCPServer
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp.types import CallToolResult, InputRequiredResult, Tool, ToolAnnotations
+from mcp.shared.exceptions import MCPError
+from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, Tool, ToolAnnotations
 from pydantic import ValidationError
 
 from ..access.caller import Caller
@@ -110,6 +111,14 @@ class StrictServer(MCPServer[Any]):
             return service.held_to(caller.tags, caller.max_memories)
         except MemoryServiceError as error:
             raise ToolError(f"{error.message} [{error.code}]") from error
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """The library takes a wrong name for a fault of the server: an internal error, with a traceback in the log."""
+        if name not in {prompt.name for prompt in await self.list_prompts()}:
+            raise MCPError(INVALID_PARAMS, "There is no such prompt.")
+        return await super().get_prompt(name, arguments, context)
 
     async def _arguments(self, tool: str) -> Collection[str] | None:
         """Those that it takes; None if there is no such tool. Listing the tools makes their schemas: once is enough."""
