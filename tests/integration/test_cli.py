@@ -14,7 +14,7 @@ from mcp_memory_service.cli.main import LazyCommand, cli
 Run = Callable[..., Finished]
 
 
-def test_store_search_list_stats_delete(run_cli: Run):
+def test_store_search_list_stats_delete(run_cli: Run, tmp_path: Path):
     stored = run_cli("store", "Rathole uses port 2333", "--tag", "rathole", "--type", "fact", "--metadata", '{"p": 1}')
     assert (stored.code, stored.err) == (0, "")
     content_hash = stored.out.split(": ")[1].strip()
@@ -27,7 +27,9 @@ def test_store_search_list_stats_delete(run_cli: Run):
     assert (listed["total"], listed["memories"][0]["metadata"]) == (1, {"p": 1})
     assert content_hash in run_cli("list").out
     assert json.loads(run_cli("stats", "--json").out)["memories"] == 1
-    assert "all-MiniLM-L6-v2" in run_cli("stats").out
+    shown = run_cli("stats").out
+    assert "all-MiniLM-L6-v2" in shown
+    assert f"{tmp_path}/cli.db" in shown
     deleted = run_cli("delete", content_hash, "--json")
     assert json.loads(deleted.out) == {"content_hash": content_hash, "deleted": True}
     again = run_cli("delete", content_hash)
@@ -63,6 +65,7 @@ def test_content_can_come_from_standard_input(run_cli: Run):
     ],
 )
 def test_bad_calls_say_why_and_exit_with_a_code(run_cli: Run, arguments: tuple[str, ...], code: int, complaint: str):
+    assert run_cli("import", "-", stdin="").code == 0, "there is a store"
     done = run_cli(*arguments)
     assert (done.code, done.out) == (code, "")
     assert complaint in done.err
@@ -112,6 +115,37 @@ def test_a_store_of_another_program_is_refused(run_cli: Run, tmp_path: Path):
         assert (done.code, done.out) == (5, "")
         assert "another program" in done.err
         assert len(done.err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("search", "x"),
+        ("search", "x", "--explain", "0" * 64),
+        ("list",),
+        ("stats",),
+        ("delete", "0" * 64),
+        ("purge", "0" * 64),
+        ("feedback", "x", "0" * 64, "--useful"),
+        ("doctor",),
+        ("backup", "copy"),
+        ("export",),
+        ("eval", "tune"),
+        ("eval", "rollback"),
+    ],
+    ids=" ".join,
+)
+def test_a_store_that_is_not_there_is_not_made_by_looking(run_cli: Run, tmp_path: Path, arguments: tuple[str, ...]):
+    done = run_cli(*arguments)
+    assert (done.code, done.out) == (5, "")
+    assert f"There is no store at {tmp_path}/cli.db" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_file_is_no_store_for_who_looks(run_cli: Run, tmp_path: Path):
+    (tmp_path / "cli.db").touch()
+    assert run_cli("stats").code == 5
+    assert run_cli("store", "x").code == 0
 
 
 def test_the_demo_shows_a_search_with_its_breakdown(run_cli: Run, tmp_path: Path):

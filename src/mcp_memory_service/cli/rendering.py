@@ -59,9 +59,10 @@ def render_memories(listing: ListOut) -> str:
     return "\n".join(lines)
 
 
-def render_stats(stats: StatsOut) -> str:
+def render_stats(stats: StatsOut, store: str) -> str:
     types = ", ".join(f"{name or 'untyped'} {count}" for name, count in stats.memories_by_type.items())
     rows = {
+        "store": store,
         "memories": f"{stats.memories}" + (f" ({types})" if types else ""),
         "tags": f"{stats.tags}",
         "vectors": f"{stats.vectors}",

@@ -55,7 +55,8 @@ def demo(as_json: bool) -> None:
 
 
 async def _search_in(path: Path) -> RetrieveOut:
-    async with open_local(load_settings({"storage_backend": "sqlite_vec", "sqlite_path": path})) as service:
+    settings = load_settings({"storage_backend": "sqlite_vec", "sqlite_path": path})
+    async with open_local(settings, may_create=True) as service:
         await service.store_batch(
             [MemoryDraft(content=content, tags=tags, memory_type=kind) for content, tags, kind in _MEMORIES]
         )

@@ -53,7 +53,7 @@ def import_memories(file: Path, on_error: Literal["stop", "skip"], settings: Set
     # Lines are read outside of the event loop, so that Ctrl-C ends the wait for a line at once.
     with _readable(file) as stream, asyncio.Runner() as runner:
         opened = AsyncExitStack()
-        service = runner.run(opened.enter_async_context(open_local(settings)))
+        service = runner.run(opened.enter_async_context(open_local(settings, may_create=True)))
         importing = Import(service, _tell_refused if on_error == "skip" else None)
         progress = _file_progress(stream)
         try:
