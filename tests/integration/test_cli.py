@@ -189,3 +189,29 @@ def test_modes_weights_and_explanations(run_cli: Run):
     as_json = json.loads(run_cli("search", "bakery", "--explain", stored, "--type", "note", "--json").out)
     assert as_json["filtered_by"] == ["memory_type"]
     assert run_cli("search", "bakery", "--explain", "unknown").code == 3
+
+
+HOSTILE = "\u202egnp.exe\u2066 \u200bzero"
+ESCAPED = r"\u202egnp.exe\u2066 \u200bzero"
+
+
+def test_invisible_characters_are_shown_and_json_is_exact(run_cli: Run):
+    assert run_cli("store", HOSTILE, "--tag", HOSTILE, "--type", HOSTILE).code == 0
+    for command in (("list",), ("search", "zero", "--debug"), ("stats",)):
+        shown = run_cli(*command).out
+        assert ESCAPED in shown
+        assert not {"\u202e", "\u2066", "\u200b"} & set(shown)
+    listed = run_cli("list", "--json").out
+    assert json.loads(listed)["memories"][0]["content"] == HOSTILE
+    assert "\u202e" not in listed
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("delete", "\x1b[2J\u202e"), ("--\x1b[2J\u202e",), ("backup", "\x1b[2J\u202e/x\n"), ("\x1b[2J\u202e",)],
+)
+def test_errors_repeat_nothing_that_a_terminal_obeys(run_cli: Run, arguments: tuple[str, ...]):
+    done = run_cli(*arguments)
+    assert done.code != 0
+    assert not {"\x1b", "\u202e"} & set(done.err)
+    assert r"\u202e" in done.err or "no store" in done.err

@@ -4,15 +4,21 @@ import logging
 import sys
 
 from ..config import Settings, unknown_variables
+from .terminal import printable
 
 logger = logging.getLogger("mcp_memory_service")
 
 
+class PrintableFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
 def log_to_stderr(settings: Settings) -> None:
     """Libraries log whole messages at DEBUG, memories among them: they are held to warnings whatever the level."""
-    logging.basicConfig(
-        level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logger.setLevel(settings.log_level)
     for variable in unknown_variables():
         logger.warning("%s is not a setting of this program; is it misspelt?", variable)

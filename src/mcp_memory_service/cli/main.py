@@ -3,6 +3,7 @@
 import os
 import sys
 from importlib import import_module
+from io import StringIO
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ import click
 from .. import __version__
 from ..access.error_table import ERROR_TABLE, ExitCode
 from ..errors import MemoryServiceError
+from .terminal import printable_line, say
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -22,12 +24,14 @@ def main() -> None:
     try:
         cli(standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        shown = StringIO()
+        error.show(shown)
+        say(shown.getvalue().rstrip("\n"), err=True)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(ExitCode.INTERRUPTED)
     except MemoryServiceError as error:
-        click.echo(f"mcp-memory: {error.message} [{error.code}]", err=True)
+        say(f"mcp-memory: {printable_line(error.message)} [{error.code}]", err=True)
         sys.exit(ERROR_TABLE[type(error)].exit_code)
 
 

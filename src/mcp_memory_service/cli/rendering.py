@@ -8,17 +8,18 @@ import click
 from pydantic import BaseModel
 
 from ..schemas import DebugOut, EvidenceOut, ExplainOut, HitOut, ListOut, MemoryOut, PurgedOut, RetrieveOut, StatsOut
+from .terminal import printable_json, say
 
 SHOWN_CHARS = 200
 
 
 def show(out: BaseModel | Mapping[str, Any], text: str, *, as_json: bool) -> None:
     if not as_json:
-        click.echo(text)
+        say(text)
     elif isinstance(out, BaseModel):
-        click.echo(out.model_dump_json(indent=2))
+        click.echo(printable_json(out.model_dump_json(indent=2)))
     else:
-        click.echo(json.dumps(out, indent=2))
+        click.echo(printable_json(json.dumps(out, indent=2)))
 
 
 def render_hits(found: RetrieveOut) -> str:

@@ -14,6 +14,7 @@ from ..flags import JSON, STORAGE
 from ..logs import log_to_stderr
 from ..progress import ProgressLine
 from ..rendering import show
+from ..terminal import say
 
 
 @click.command()
@@ -39,7 +40,7 @@ def migrate(source: str, target: str, log_level: str | None, as_json: bool) -> N
     try:
         report = asyncio.run(_migrate(from_settings, to_settings))
     except KeyboardInterrupt:
-        click.echo("\nInterrupted. Nothing is lost: the same command goes on where this one ended.", err=True)
+        say("\nInterrupted. Nothing is lost: the same command goes on where this one ended.", err=True)
         raise
     show(asdict(report), _summary(report, from_settings, to_settings), as_json=as_json)
 

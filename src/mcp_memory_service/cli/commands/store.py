@@ -12,6 +12,7 @@ from ...schemas import FeedbackIn, MemoryIn, PurgedOut, StoredOut
 from ..flags import JSON, parsed_as, with_settings
 from ..local_service import ask
 from ..rendering import render_purged, show
+from ..terminal import say
 
 
 def _json_object(_context: click.Context, _option: click.Parameter, text: str | None) -> object:
@@ -99,4 +100,4 @@ def feedback(asked: FeedbackIn, settings: Settings) -> None:
       mcp-memory feedback "rathole port" 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 --useful
     """
     ask(settings, lambda service: service.record_feedback(asked.query, asked.content_hash, useful=asked.useful))
-    click.echo(f"Noted: {asked.content_hash}")
+    say(f"Noted: {asked.content_hash}")
