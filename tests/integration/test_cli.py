@@ -161,7 +161,7 @@ def test_the_demo_shows_a_search_with_its_breakdown(run_cli: Run, tmp_path: Path
 
 def test_help_shows_an_example_for_every_command(run_cli: Run):
     overview = run_cli("--help").out
-    for command in ("serve", "mcp", "store", "search", "list", "delete", "stats", "demo"):
+    for command in ("serve", "mcp", "store", "search", "list", "delete", "stats", "config", "demo"):
         assert f"\n  {command}" in overview
         assert "Example" in run_cli(command, "--help").out
     assert run_cli("--version").out.startswith("mcp-memory")
