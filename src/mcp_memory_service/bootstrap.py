@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import fields
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from .access.authentication import Authentication
@@ -19,7 +20,15 @@ from .searcher_process import COMMAND, SearcherSetup
 from .services import MemoryService, PoolLimits, SearcherPool, ServiceLimits
 from .storage.ports import Store
 from .storage.ports.upkeep import Upkeep
-from .storage.sqlite_vec import IndexOptions, LiveIndex, SqliteVecStorage, StoreUpkeep
+from .storage.sqlite_vec import (
+    IndexOptions,
+    LiveIndex,
+    SqliteVecStorage,
+    StoreUpkeep,
+    require_own_store,
+    require_store_file,
+    tell_of_shared_folder,
+)
 from .timestamps import now_microseconds
 
 if TYPE_CHECKING:
@@ -39,10 +48,17 @@ class Backends(NamedTuple):
 
 @asynccontextmanager
 async def open_backends(
-    settings: Settings, wrap: Callable[[Embedder], Embedder] = lambda embedder: embedder, *, with_index: bool = False
+    settings: Settings,
+    wrap: Callable[[Embedder], Embedder] = lambda embedder: embedder,
+    *,
+    with_index: bool = False,
+    must_exist: bool = False,
 ) -> AsyncGenerator[Backends, None]:
-    """The store and the embedder, closed when the block ends; `wrap` may put another embedder around it."""
+    """The store and the embedder, closed when the block ends; `wrap` may put another embedder around it. With
+    `must_exist`, a store file that is missing is refused instead of made."""
     async with AsyncExitStack() as opened:
+        if must_exist and settings.storage_backend == "sqlite_vec":
+            require_store_file(settings.sqlite_path)
         embedder = wrap(_embedder(settings.embedding))
         opened.push_async_callback(embedder.close)
         storage = await _storage(settings, embedder, with_index=with_index)
@@ -58,7 +74,7 @@ async def open_existing(settings: Settings) -> AsyncGenerator[Store, None]:
         storage = await storage_class.open_existing(options, indexed_text)
     else:
         storage = await SqliteVecStorage.open_existing(
-            settings.sqlite_path, indexed_text, on_any_filesystem=settings.allow_network_filesystem
+            _own_file(settings), indexed_text, on_any_filesystem=settings.allow_network_filesystem
         )
     try:
         yield storage
@@ -74,9 +90,7 @@ def store_upkeep(settings: Settings, progress: Progress) -> Upkeep:
             " copies a collection to a file.",
             reason="sqlite_only",
         )
-    return StoreUpkeep(
-        settings.sqlite_path, indexed_text, progress, on_any_filesystem=settings.allow_network_filesystem
-    )
+    return StoreUpkeep(_own_file(settings), indexed_text, progress, on_any_filesystem=settings.allow_network_filesystem)
 
 
 @asynccontextmanager
@@ -89,14 +103,18 @@ async def open_embedder(settings: Settings) -> AsyncGenerator[Embedder, None]:
 
 
 @asynccontextmanager
-async def open_service(settings: Settings, *, warm_up: bool = False) -> AsyncGenerator[MemoryService, None]:
+async def open_service(
+    settings: Settings, *, warm_up: bool = False, must_exist: bool = False
+) -> AsyncGenerator[MemoryService, None]:
     """A live service, closed with everything it opened when the block ends.
 
     `warm_up` gets ready in the background what makes searches fast, for processes that stay: the embedding model and,
     for a large SQLite store, its index.
     """
     async with AsyncExitStack() as opened:
-        storage, embedder = await opened.enter_async_context(open_backends(settings, with_index=warm_up))
+        storage, embedder = await opened.enter_async_context(
+            open_backends(settings, with_index=warm_up, must_exist=must_exist)
+        )
         tuning = await storage.current_tuning(DEFAULT_NAMESPACE)
         policy = settings.hybrid.policy(tuning.weights if tuning else None)
         searchers = searcher_pool(settings, embedder, policy) if warm_up else None
@@ -164,13 +182,20 @@ async def _storage(settings: Settings, embedder: Embedder, *, with_index: bool) 
         return await storage_class.open(options, embedder.model_id, embedder.dimension, indexed_text)
     index = partial(LiveIndex, options=IndexOptions(settings.search_index_min_memories))
     return await SqliteVecStorage.open(
-        settings.sqlite_path,
+        _own_file(settings),
         embedder.model_id,
         embedder.dimension,
         indexed_text,
         on_any_filesystem=settings.allow_network_filesystem,
         index=index if with_index and settings.search_index else None,
     )
+
+
+def _own_file(settings: Settings) -> Path:
+    """The store file, which every door comes to from here."""
+    require_own_store(settings.sqlite_path)
+    tell_of_shared_folder(settings.sqlite_path)
+    return settings.sqlite_path
 
 
 def _qdrant(settings: QdrantSettings) -> "tuple[type[QdrantStorage], QdrantOptions]":

@@ -10,11 +10,12 @@ from glob import escape
 from pathlib import Path
 from secrets import token_hex
 
-from .errors import InvalidInput
+from .errors import InvalidInput, StoreRefused
 
 PRIVATE_MODE = 0o600
 FORGOTTEN_SECONDS = 86_400
 """A part this old belongs to a process that was killed."""
+NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)  # Windows has no such flag
 NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 """What file systems say that have no links."""
 
@@ -44,9 +45,8 @@ def new_private_file(beside: Path) -> Generator[Path, None, None]:
     """An empty file next to another, removed with whatever was put beside it (a journal) unless it was renamed."""
     _remove_forgotten(beside.parent)
     part = beside.with_name(f".{beside.name}.{token_hex(8)}.part")
-    os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_MODE))
+    os.close(_created(part, owned_like=beside if beside.exists() else beside.parent))
     try:
-        give_to_owner_of(beside if beside.exists() else beside.parent, part)
         yield part
     finally:
         for leftover in part.parent.glob(f"{escape(part.name)}*"):
@@ -64,31 +64,26 @@ def create_private_file(path: Path) -> None:
 
 
 def open_lock_file(lock: Path, owned_like: Path) -> int:
-    """A descriptor of a file that is only there to be locked."""
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, PRIVATE_MODE)
+    """A descriptor of a file that is only there to be locked; StoreRefused if its name is a link to another one."""
     try:
-        give_to_owner_of(owned_like, descriptor)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
+        return _created(lock, owned_like)
+    except FileExistsError:
+        try:
+            return os.open(lock, os.O_RDWR | NO_FOLLOW)
+        except OSError as error:
+            if not lock.is_symlink():
+                raise
+            raise StoreRefused(f"{lock} is a symbolic link, which no lock of ours is: remove it.") from error
 
 
 def make_private(file: Path) -> None:
-    """Close a file to others, if it was open to them and we may."""
-    if not file.exists():
+    """Close a file to others, if it was open to them and we may; what a link leads to stays as it is."""
+    if file.is_symlink() or not file.exists():
         return
     status = file.stat()
     may_change = not hasattr(os, "geteuid") or os.geteuid() in {0, status.st_uid}
     if status.st_mode & 0o077 and may_change:
         file.chmod(PRIVATE_MODE)
-
-
-def give_to_owner_of(file: Path, new: Path | int) -> None:
-    """What root makes beside somebody's file belongs to who owns that file, or they could not use it."""
-    if hasattr(os, "geteuid") and os.geteuid() == 0 and file.exists():
-        status = file.stat()
-        os.chown(new, status.st_uid, status.st_gid)
 
 
 def sync_folder(folder: Path) -> None:
@@ -100,6 +95,20 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _created(file: Path, owned_like: Path) -> int:
+    """A descriptor of a file that was not there. What root makes beside somebody's file belongs to who owns that file,
+    or they could not use it; what was there already is given to nobody."""
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_MODE)
+    try:
+        if hasattr(os, "geteuid") and os.geteuid() == 0 and owned_like.exists():
+            status = owned_like.stat()
+            os.chown(descriptor, status.st_uid, status.st_gid)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _sync(file: Path) -> None:

@@ -14,7 +14,7 @@ from mcp_memory_service.cli.main import LazyCommand, cli
 Run = Callable[..., Finished]
 
 
-def test_store_search_list_stats_delete(run_cli: Run):
+def test_store_search_list_stats_delete(run_cli: Run, tmp_path: Path):
     stored = run_cli("store", "Rathole uses port 2333", "--tag", "rathole", "--type", "fact", "--metadata", '{"p": 1}')
     assert (stored.code, stored.err) == (0, "")
     content_hash = stored.out.split(": ")[1].strip()
@@ -27,7 +27,9 @@ def test_store_search_list_stats_delete(run_cli: Run):
     assert (listed["total"], listed["memories"][0]["metadata"]) == (1, {"p": 1})
     assert content_hash in run_cli("list").out
     assert json.loads(run_cli("stats", "--json").out)["memories"] == 1
-    assert "all-MiniLM-L6-v2" in run_cli("stats").out
+    shown = run_cli("stats").out
+    assert "all-MiniLM-L6-v2" in shown
+    assert f"{tmp_path}/cli.db" in shown
     deleted = run_cli("delete", content_hash, "--json")
     assert json.loads(deleted.out) == {"content_hash": content_hash, "deleted": True}
     again = run_cli("delete", content_hash)
@@ -63,6 +65,7 @@ def test_content_can_come_from_standard_input(run_cli: Run):
     ],
 )
 def test_bad_calls_say_why_and_exit_with_a_code(run_cli: Run, arguments: tuple[str, ...], code: int, complaint: str):
+    assert run_cli("import", "-", stdin="").code == 0, "there is a store"
     done = run_cli(*arguments)
     assert (done.code, done.out) == (code, "")
     assert complaint in done.err
@@ -114,6 +117,37 @@ def test_a_store_of_another_program_is_refused(run_cli: Run, tmp_path: Path):
         assert len(done.err.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("search", "x"),
+        ("search", "x", "--explain", "0" * 64),
+        ("list",),
+        ("stats",),
+        ("delete", "0" * 64),
+        ("purge", "0" * 64),
+        ("feedback", "x", "0" * 64, "--useful"),
+        ("doctor",),
+        ("backup", "copy"),
+        ("export",),
+        ("eval", "tune"),
+        ("eval", "rollback"),
+    ],
+    ids=" ".join,
+)
+def test_a_store_that_is_not_there_is_not_made_by_looking(run_cli: Run, tmp_path: Path, arguments: tuple[str, ...]):
+    done = run_cli(*arguments)
+    assert (done.code, done.out) == (5, "")
+    assert f"There is no store at {tmp_path}/cli.db" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_file_is_no_store_for_who_looks(run_cli: Run, tmp_path: Path):
+    (tmp_path / "cli.db").touch()
+    assert run_cli("stats").code == 5
+    assert run_cli("store", "x").code == 0
+
+
 def test_the_demo_shows_a_search_with_its_breakdown(run_cli: Run, tmp_path: Path):
     done = run_cli("demo")
     assert done.code == 0
@@ -127,7 +161,7 @@ def test_the_demo_shows_a_search_with_its_breakdown(run_cli: Run, tmp_path: Path
 
 def test_help_shows_an_example_for_every_command(run_cli: Run):
     overview = run_cli("--help").out
-    for command in ("serve", "mcp", "store", "search", "list", "delete", "stats", "demo"):
+    for command in ("serve", "mcp", "store", "search", "list", "delete", "stats", "config", "demo"):
         assert f"\n  {command}" in overview
         assert "Example" in run_cli(command, "--help").out
     assert run_cli("--version").out.startswith("mcp-memory")
@@ -155,3 +189,26 @@ def test_modes_weights_and_explanations(run_cli: Run):
     as_json = json.loads(run_cli("search", "bakery", "--explain", stored, "--type", "note", "--json").out)
     assert as_json["filtered_by"] == ["memory_type"]
     assert run_cli("search", "bakery", "--explain", "unknown").code == 3
+
+
+HOSTILE = "\u202egnp.exe\u2066 \u200bzero"
+ESCAPED = r"\u202egnp.exe\u2066 \u200bzero"
+
+
+def test_invisible_characters_are_shown_and_json_is_exact(run_cli: Run):
+    assert run_cli("store", HOSTILE, "--tag", HOSTILE, "--type", HOSTILE).code == 0
+    for command in (("list",), ("search", "zero", "--debug"), ("stats",)):
+        shown = run_cli(*command).out
+        assert ESCAPED in shown
+        assert not {"\u202e", "\u2066", "\u200b"} & set(shown)
+    listed = run_cli("list", "--json").out
+    assert json.loads(listed)["memories"][0]["content"] == HOSTILE
+    assert "\u202e" not in listed
+
+
+@pytest.mark.parametrize("command", ["restore", "import"])
+def test_errors_repeat_nothing_that_a_terminal_obeys(run_cli: Run, command: str):
+    done = run_cli(command, "\x1b[2J\u202e\nx")
+    assert done.code != 0
+    assert r"\x1b[2J\u202e\nx" in done.err
+    assert done.err.count("\n") == 1

@@ -156,6 +156,7 @@ def test_run_and_sweep_from_the_command_line(run_cli: RunCli, tmp_path: Path):
     ],
 )
 def test_bad_requests_are_one_clear_line(run_cli: RunCli, arguments: tuple[str, ...], says: str):
+    assert run_cli("import", "-", stdin="").code == 0, "there is a store"
     ran = run_cli("eval", *arguments)
     assert ran.code != 0
     assert says in ran.err

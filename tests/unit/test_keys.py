@@ -46,10 +46,10 @@ def test_a_key_is_shown_once_and_kept_as_a_hash(ring: KeyRing, tmp_path: Path):
     assert ring.caller(written) == Caller(Scope.WRITE, ("team/alice",), id=key.id)
 
 
-@pytest.mark.parametrize("change", [lambda key: key[:-1], lambda key: key + "a", str.upper, lambda key: "mmk_x_" + key])
-def test_a_key_that_is_not_quite_the_key_is_nobodys(ring: KeyRing, change: "type[str]"):
+def test_a_key_that_is_not_quite_the_key_is_nobodys(ring: KeyRing):
     _, written = ring.create(ALICE)
-    assert ring.caller(change(written)) is None
+    for changed in (written[:-1], f"{written}a", written.upper(), f"mmk_x_{written}"):
+        assert ring.caller(changed) is None
 
 
 @given(st.text(max_size=200))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory_service.errors import InvalidInput
-from mcp_memory_service.private_files import atomic_new_file, make_private, new_private_file
+from mcp_memory_service.errors import InvalidInput, StoreRefused
+from mcp_memory_service.private_files import atomic_new_file, make_private, new_private_file, open_lock_file
 
 
 def names(folder: Path) -> set[str]:
@@ -65,3 +65,33 @@ def test_a_file_that_was_open_to_others_is_closed_to_them(tmp_path: Path):
     make_private(file)
     make_private(tmp_path / "missing")
     assert mode(file) == 0o600
+
+
+def test_what_a_link_leads_to_is_not_closed_to_others(tmp_path: Path):
+    file = tmp_path / "open"
+    file.touch(mode=0o644)
+    (tmp_path / "link").symlink_to(file)
+    make_private(tmp_path / "link")
+    assert mode(file) == 0o644
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_lock_is_not_taken_through_a_link(tmp_path: Path, there: bool):
+    file = tmp_path / "file"
+    if there:
+        file.touch()
+    (tmp_path / "lock").symlink_to(file)
+    with pytest.raises(StoreRefused, match="lock is a symbolic link"):
+        open_lock_file(tmp_path / "lock", owned_like=tmp_path)
+    assert file.exists() is there
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_root_gives_away_what_it_has_made_and_nothing_else(tmp_path: Path):
+    store, new, old = (tmp_path / name for name in ("store", "new", "old"))
+    store.touch()
+    old.touch()
+    os.chown(store, 12345, 12345)
+    for lock in (new, old):
+        os.close(open_lock_file(lock, owned_like=store))
+    assert [(file.stat().st_uid, file.stat().st_gid) for file in (new, old)] == [(12345, 12345), (0, 0)]

@@ -9,10 +9,10 @@ import click
 from click.core import ParameterSource
 from pydantic import BaseModel, ValidationError
 
-from ..config import load_settings
+from ..config import EnvFile, env_file_to_read, load_settings
 from ..errors import InvalidInput
 from ..schemas import explained
-from .logs import log_to_stderr
+from .logs import log_to_stderr, logger
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -63,19 +63,29 @@ LISTING = together(
 """Which memories may be shown, and which page of them."""
 
 
-def with_settings(flags: Mapping[str, Flag] = STORAGE) -> Flag:
+def with_settings(flags: Mapping[str, Flag] = STORAGE, *, env_of_current_folder: bool = False) -> Flag:
     """Adds flags that are settings, and hands the command the `settings` that they make."""
 
     def decorated(command: Command) -> Command:
         @wraps(command)
         def called(**options: Any) -> None:
-            settings = load_settings({name: options[name] for name in flags})
-            log_to_stderr(settings)
+            env_file = chosen_env_file(of_current_folder=env_of_current_folder)
+            settings = load_settings({name: options[name] for name in flags}, env_file)
+            log_to_stderr(settings, env_file)
+            if env_of_current_folder and env_file:
+                logger.info("Settings are read from %s", env_file.path)
             command(settings=settings, **{name: value for name, value in options.items() if name not in flags})
 
         return together(*flags.values())(called)
 
     return decorated
+
+
+def chosen_env_file(*, of_current_folder: bool = False) -> EnvFile | None:
+    """That of --env-file, else the user's own. The current folder is one that somebody else may have filled: only a
+    command that is started in a folder of the operator's choice reads the file there."""
+    named = click.get_current_context().find_root().params.get("env_file")
+    return env_file_to_read(named, of_current_folder=of_current_folder)
 
 
 def parsed_as(shape: type[BaseModel]) -> Flag:

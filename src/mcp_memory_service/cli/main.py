@@ -3,6 +3,8 @@
 import os
 import sys
 from importlib import import_module
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +12,7 @@ import click
 from .. import __version__
 from ..access.error_table import ERROR_TABLE, ExitCode
 from ..errors import MemoryServiceError
+from .terminal import printable_line, say
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -22,12 +25,14 @@ def main() -> None:
     try:
         cli(standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        shown = StringIO()
+        error.show(shown)
+        say(shown.getvalue().rstrip("\n"), err=True)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(ExitCode.INTERRUPTED)
     except MemoryServiceError as error:
-        click.echo(f"mcp-memory: {error.message} [{error.code}]", err=True)
+        say(f"mcp-memory: {printable_line(error.message)} [{error.code}]", err=True)
         sys.exit(ERROR_TABLE[type(error)].exit_code)
 
 
@@ -48,7 +53,12 @@ class LazyCommand(click.Command):
 
 @click.group(context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="mcp-memory")
-def cli() -> None:
+@click.option(
+    "--env-file",
+    type=click.Path(path_type=Path),
+    help="File to read settings from [default: ~/.config/mcp-memory/.env; for serve, .env of the current folder first]",
+)
+def cli(env_file: Path | None) -> None:
     """Memory for AI agents: store short texts, find the few that matter, see why.
 
     \b
@@ -56,7 +66,7 @@ def cli() -> None:
       mcp-memory store "Rathole forwards port 2333 to the home lab" --tag rathole
       mcp-memory search "rathole port"
 
-    Settings come from MCP_MEMORY_* variables, a .env file, or flags.
+    Settings come from flags, MCP_MEMORY_* variables, or a .env file; mcp-memory config shows them.
     """
 
 
@@ -74,6 +84,7 @@ for _name, _target, _summary in (
     ),
     ("search", "search.search", "Find what is remembered about QUERY, best first."),
     ("list", "search.list_memories", "List memories, newest first."),
+    ("config", "config.config", "Show every setting, its value and where that comes from."),
     ("stats", "search.stats", "Show how much is stored, and with which model."),
     ("doctor", "upkeep.doctor", "Check every part of the SQLite file: pages, texts, vectors, tags, text index."),
     (

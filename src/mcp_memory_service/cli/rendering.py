@@ -8,17 +8,18 @@ import click
 from pydantic import BaseModel
 
 from ..schemas import DebugOut, EvidenceOut, ExplainOut, HitOut, ListOut, MemoryOut, PurgedOut, RetrieveOut, StatsOut
+from .terminal import printable_json, say
 
 SHOWN_CHARS = 200
 
 
 def show(out: BaseModel | Mapping[str, Any], text: str, *, as_json: bool) -> None:
     if not as_json:
-        click.echo(text)
+        say(text)
     elif isinstance(out, BaseModel):
-        click.echo(out.model_dump_json(indent=2))
+        click.echo(printable_json(out.model_dump_json(indent=2)))
     else:
-        click.echo(json.dumps(out, indent=2))
+        click.echo(printable_json(json.dumps(out, indent=2)))
 
 
 def render_hits(found: RetrieveOut) -> str:
@@ -59,9 +60,10 @@ def render_memories(listing: ListOut) -> str:
     return "\n".join(lines)
 
 
-def render_stats(stats: StatsOut) -> str:
+def render_stats(stats: StatsOut, store: str) -> str:
     types = ", ".join(f"{name or 'untyped'} {count}" for name, count in stats.memories_by_type.items())
     rows = {
+        "store": store,
         "memories": f"{stats.memories}" + (f" ({types})" if types else ""),
         "tags": f"{stats.tags}",
         "vectors": f"{stats.vectors}",

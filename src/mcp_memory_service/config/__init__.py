@@ -1,20 +1,34 @@
 """Settings from flags, the environment, `.env` and secret files; for the entry points and the composition root only."""
 
 from .embedding import EmbeddingSettings
+from .env_files import EnvFile, config_folder, env_file_left_alone, env_file_to_read
 from .hybrid import HybridSearchSettings
-from .loading import allowed_range, documented_settings, load_settings, unknown_variables
+from .loading import (
+    SettingInForce,
+    allowed_range,
+    documented_settings,
+    load_settings,
+    settings_in_force,
+    unknown_variables,
+)
 from .qdrant import QdrantSettings
 from .settings import Settings, is_loopback, require_key_for_open_address
 
 __all__ = [
     "EmbeddingSettings",
+    "EnvFile",
     "HybridSearchSettings",
     "QdrantSettings",
+    "SettingInForce",
     "Settings",
     "allowed_range",
+    "config_folder",
     "documented_settings",
+    "env_file_left_alone",
+    "env_file_to_read",
     "is_loopback",
     "load_settings",
     "require_key_for_open_address",
+    "settings_in_force",
     "unknown_variables",
 ]

@@ -1,7 +1,8 @@
 """Settings loaded from flags and the environment, and what is documented of them."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -11,16 +12,27 @@ from pydantic_settings import SettingsError
 
 from ..errors import ConfigurationError
 from .embedding import EmbeddingSettings
+from .env_files import EnvFile
 from .hybrid import HybridSearchSettings
 from .qdrant import QdrantSettings
 from .settings import Settings
-from .sources import ENV_PREFIX, SECRETS_DIR_VARIABLE, EnvironmentSettings
+from .sources import ENV_PREFIX, SECRETS_DIR_VARIABLE, EnvironmentSettings, without_password
 
 _GROUPS: tuple[type[EnvironmentSettings], ...] = (Settings, HybridSearchSettings, EmbeddingSettings, QdrantSettings)
 
 
-def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
-    """Settings with flags winning over the environment; a bad value is one line that says what is allowed.
+@dataclass(frozen=True, slots=True)
+class SettingInForce:
+    variable: str
+    value: Any
+    """As JSON has it."""
+    origin: str
+    """`flag`, `environment`, `default`, or the file it was read from."""
+
+
+def load_settings(overrides: Mapping[str, Any] | None = None, env_file: EnvFile | None = None) -> Settings:
+    """Settings with flags winning over the environment, and that over a file; a bad value is one line that says what is
+    allowed.
 
     `overrides` holds field names of `Settings`, of `HybridSearchSettings` and (as `qdrant_…`) of `QdrantSettings`, side
     by side as the flags are.
@@ -32,27 +44,74 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
     hybrid = {name: given.pop(name) for name in HybridSearchSettings.model_fields if name in given}
     qdrant = {name: given.pop(f"qdrant_{name}") for name in QdrantSettings.model_fields if f"qdrant_{name}" in given}
     try:
-        return Settings(hybrid=HybridSearchSettings(**hybrid), qdrant=QdrantSettings(**qdrant), **given)
+        groups: dict[str, Any] = {
+            "hybrid": HybridSearchSettings(**_in_file(HybridSearchSettings, env_file) | hybrid),
+            "embedding": EmbeddingSettings(**_in_file(EmbeddingSettings, env_file)),
+            "qdrant": QdrantSettings(**_in_file(QdrantSettings, env_file) | qdrant),
+        }
+        return Settings(**_in_file(Settings, env_file) | groups | given)
     except ValidationError as error:
         raise ConfigurationError("; ".join(_explain(error))) from None
     except SettingsError as error:
         raise ConfigurationError(f"A setting cannot be read: {error}") from None
-    except UnicodeDecodeError:
-        raise ConfigurationError(".env is not UTF-8 text.") from None
 
 
-def unknown_variables() -> list[str]:
-    """Variables that begin as our settings do and are none: most likely misspelt."""
+def unknown_variables(names: Iterable[str]) -> list[str]:
+    """Those that begin as our settings do and are none: most likely misspelt."""
     known = {variable for variable, _ in documented_settings()}
-    return sorted(name for name in os.environ if name.startswith(ENV_PREFIX) and name not in known)
+    return sorted(name for name in names if name.upper().startswith(ENV_PREFIX) and name.upper() not in known)
 
 
 def documented_settings() -> Iterator[tuple[str, FieldInfo]]:
     """Every environment variable with its field, in the order in which they are documented."""
     for group in _GROUPS:
-        for name, field in group.model_fields.items():
-            if name not in {"hybrid", "embedding", "qdrant"}:
-                yield f"{group.model_config.get('env_prefix')}{name.upper()}", field
+        for variable, name in _variables(group):
+            yield variable, group.model_fields[name]
+
+
+def settings_in_force(
+    settings: Settings, overrides: Mapping[str, Any], env_file: EnvFile | None
+) -> Iterator[SettingInForce]:
+    """Every setting with where its value comes from; secrets are masked. The arguments are those of `load_settings`,
+    and what it returned."""
+    for group in (settings, settings.hybrid, settings.embedding, settings.qdrant):
+        values = group.model_dump(mode="json")
+        for variable, name in _variables(type(group)):
+            yield SettingInForce(variable, without_password(values[name]), _origin(variable, overrides, env_file))
+
+
+def _origin(variable: str, overrides: Mapping[str, Any], env_file: EnvFile | None) -> str:
+    if overrides.get(variable.removeprefix(ENV_PREFIX).lower()) is not None:
+        return "flag"
+    if variable in _set_in_environment():
+        return "environment"
+    if env_file and variable in env_file.values:
+        return str(env_file.path)
+    folder = os.environ.get(SECRETS_DIR_VARIABLE)
+    secrets = [file for file in Path(folder).iterdir() if file.name.upper() == variable] if folder else []
+    return str(secrets[0]) if secrets else "default"
+
+
+def _in_file(group: type[EnvironmentSettings], env_file: EnvFile | None) -> dict[str, Any]:
+    """The fields of a group that a file sets and the environment, which counts more, does not."""
+    values: Mapping[str, str] = {} if env_file is None else env_file.values
+    taken = _set_in_environment()
+    return {name: values[variable] for variable, name in _variables(group) if variable in values.keys() - taken}
+
+
+def _set_in_environment() -> set[str]:
+    """An empty value counts as unset, and no name depends on its case."""
+    return {name.upper() for name, value in os.environ.items() if value}
+
+
+def _variables(group: type[EnvironmentSettings]) -> list[tuple[str, str]]:
+    """The variables of a group, each with the name of its field."""
+    prefix = group.model_config.get("env_prefix")
+    return [
+        (f"{prefix}{name.upper()}", name)
+        for name in group.model_fields
+        if name not in {"hybrid", "embedding", "qdrant"}
+    ]
 
 
 def allowed_range(field: FieldInfo) -> str | None:

@@ -1,6 +1,7 @@
-"""Where settings come from: flags, then the environment, then `.env`, then files of secrets."""
+"""Where settings come from: flags, then the environment, then a `.env` file, then files of secrets."""
 
 import os
+from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
@@ -13,8 +14,6 @@ SECRETS_DIR_VARIABLE = f"{ENV_PREFIX}SECRETS_DIR"
 def from_environment(prefix: str) -> SettingsConfigDict:
     return SettingsConfigDict(
         env_prefix=prefix,
-        env_file=".env",
-        env_file_encoding="utf-8",
         extra="ignore",
         env_ignore_empty=True,
         frozen=True,
@@ -33,7 +32,8 @@ class EnvironmentSettings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Adds the folder of secrets, which a variable names, so that a container needs no key in its environment."""
+        """Adds the folder of secrets, which a variable names, so that a container needs no key in its environment. What
+        a `.env` file says comes with the flags (`load_settings`), so that none is read by chance."""
         folder = os.environ.get(SECRETS_DIR_VARIABLE)
         secrets = SecretsSettingsSource(settings_cls, secrets_dir=folder) if folder else file_secret_settings
         return init_settings, env_settings, dotenv_settings, secrets
@@ -48,6 +48,15 @@ def http_address(url: str | None) -> str | None:
     if not valid:
         raise ValueError("must be an http or https address")
     return url
+
+
+def without_password(value: Any) -> Any:
+    """An address may hold a password, as http://user:password@host does; anything else comes back as it is."""
+    if not isinstance(value, str) or "://" not in value:
+        return value
+    scheme, _, rest = value.partition("://")
+    place, slash, path = rest.partition("/")
+    return f"{scheme}://{'**********@' if '@' in place else ''}{place.rpartition('@')[2]}{slash}{path}"
 
 
 def header_secret(key: SecretStr | None) -> SecretStr | None:

@@ -68,7 +68,7 @@ async def sweep_store(
     cases: Sequence[LabelledQuery], settings: Settings, weight: str, values: Sequence[float], progress: Progress
 ) -> list[SweepRow]:
     """The same over the user's own store, with ground truth for what is in it."""
-    async with open_backends(settings) as (storage, embedder):
+    async with open_backends(settings, must_exist=True) as (storage, embedder):
         tuning = await storage.current_tuning(DEFAULT_NAMESPACE)
         policy = settings.hybrid.policy(tuning.weights if tuning else None)
         service = MemoryService(storage, embedder, policy)
@@ -86,7 +86,7 @@ async def tune_store(settings: Settings, progress: Progress, *, save: bool = Tru
             "Weights are tuned for scores and an alpha that adapts to the query: unset MCP_MEMORY_FUSION and"
             " MCP_MEMORY_HYBRID_ALPHA first."
         )
-    async with open_backends(settings) as (storage, embedder):
+    async with open_backends(settings, must_exist=True) as (storage, embedder):
         current = await storage.current_tuning(DEFAULT_NAMESPACE)
         policy = settings.hybrid.policy(current.weights if current else None)
         page = await storage.list_memories(MemoryFilter(), offset=0, limit=MAX_MEMORIES)
@@ -106,7 +106,7 @@ async def tune_store(settings: Settings, progress: Progress, *, save: bool = Tru
 
 async def roll_back_tuning(settings: Settings) -> tuple[Tuning | None, Tuning | None]:
     """Put the current weights out of force; returns them and those that are in force now."""
-    async with open_backends(settings) as (storage, _):
+    async with open_backends(settings, must_exist=True) as (storage, _):
         return await storage.roll_back_tuning(DEFAULT_NAMESPACE), await storage.current_tuning(DEFAULT_NAMESPACE)
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from ...config import load_settings
+from ...config import Settings, load_settings
 from ...models import MemoryDraft, SearchRequest
 from ...schemas import RetrieveOut
-from ..flags import JSON
+from ..flags import JSON, chosen_env_file
 from ..local_service import open_local
+from ..logs import log_to_stderr
 from ..rendering import render_hits, show
 
 QUERY = "rathole project codebase architecture"
@@ -44,8 +45,11 @@ def demo(as_json: bool) -> None:
     Example:
       mcp-memory demo
     """
+    env_file = chosen_env_file()
     with tempfile.TemporaryDirectory(prefix="mcp-memory-demo-") as folder:
-        found = asyncio.run(_search_in(Path(folder) / "demo.db"))
+        settings = load_settings({"storage_backend": "sqlite_vec", "sqlite_path": Path(folder) / "demo.db"}, env_file)
+        log_to_stderr(settings, env_file)
+        found = asyncio.run(_search_in(settings))
     text = (
         f"Stored {len(_MEMORIES)} memories in a temporary file. Searching for: {QUERY}",
         render_hits(found),
@@ -54,8 +58,8 @@ def demo(as_json: bool) -> None:
     show(found, "\n\n".join(text), as_json=as_json)
 
 
-async def _search_in(path: Path) -> RetrieveOut:
-    async with open_local(load_settings({"storage_backend": "sqlite_vec", "sqlite_path": path})) as service:
+async def _search_in(settings: Settings) -> RetrieveOut:
+    async with open_local(settings, may_create=True) as service:
         await service.store_batch(
             [MemoryDraft(content=content, tags=tags, memory_type=kind) for content, tags, kind in _MEMORIES]
         )

@@ -22,6 +22,7 @@ from ...evaluation.use_cases import StoreTuning, roll_back_tuning, run_dataset, 
 from ..flags import JSON, RANKING, STORAGE, with_settings
 from ..progress import ProgressLine
 from ..rendering import show
+from ..terminal import say
 
 CACHE = click.option(
     "--cache",
@@ -79,7 +80,7 @@ def run(
         reports.append(report)
         results.append(report_json(report, settings.hybrid.policy(), tuning))
         if not as_json:
-            click.echo(render_report(report) + "\n" + (f"\n{render_tuning(tuning)}\n" if tuning else ""))
+            say(render_report(report) + "\n" + (f"\n{render_tuning(tuning)}\n" if tuning else ""))
         if out:  # after each set: what was measured is kept if a later one fails
             _write_json(out / "results.json", results)
             plot_reports(reports, out / "results.svg")
@@ -202,7 +203,7 @@ def _loaded(folder: Path, max_queries: int | None = None) -> Dataset:
     if max_queries is not None:
         dataset = dataset.with_queries(max_queries)
     if unknown := dataset.unknown_relevant:
-        click.echo(f"{dataset.name}: {unknown} relevant documents are not in the corpus: not found.", err=True)
+        say(f"{dataset.name}: {unknown} relevant documents are not in the corpus: not found.", err=True)
     return dataset
 
 

@@ -11,13 +11,15 @@ from ...bootstrap import key_ring
 from ...config import Settings
 from ...errors import InvalidInput
 from ...timestamps import from_microseconds, to_microseconds
-from ..flags import PLAIN_JSON, with_settings
+from ..flags import PLAIN_JSON, STORAGE, with_settings
 from ..rendering import show
 
 SCOPES = click.option(
     "--scopes", default="read", show_default=True, help="Of read, write and admin; each includes those before it"
 )
 EXPIRES = click.option("--expires", help="Such as 90d, 12h, 15m, or a moment (ISO 8601)")
+WHERE = {"sqlite_path": STORAGE["sqlite_path"]}
+"""Keys are kept beside the store."""
 UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
 
@@ -36,7 +38,7 @@ def keys() -> None:
 
 
 @keys.command()
-@with_settings({})
+@with_settings(WHERE)
 @click.option("--name", required=True, help="Who or what it is for")
 @click.option("--namespace", "namespaces", multiple=True, help="A namespace, team/* or *; may be repeated [default]")
 @SCOPES
@@ -66,7 +68,7 @@ def create(
 
 
 @keys.command(name="list")
-@with_settings({})
+@with_settings(WHERE)
 @PLAIN_JSON
 def list_keys(settings: Settings, *, as_json: bool) -> None:
     """List all keys, without their secrets.
@@ -81,7 +83,7 @@ def list_keys(settings: Settings, *, as_json: bool) -> None:
 
 
 @keys.command()
-@with_settings({})
+@with_settings(WHERE)
 @click.argument("key_id")
 @PLAIN_JSON
 def rotate(settings: Settings, key_id: str, *, as_json: bool) -> None:
@@ -95,7 +97,7 @@ def rotate(settings: Settings, key_id: str, *, as_json: bool) -> None:
 
 
 @keys.command()
-@with_settings({})
+@with_settings(WHERE)
 @click.argument("key_id")
 @PLAIN_JSON
 def revoke(settings: Settings, key_id: str, *, as_json: bool) -> None:

@@ -7,13 +7,14 @@ from urllib.parse import urlsplit
 import click
 
 from ...bootstrap import open_backends, open_existing
-from ...config import Settings, load_settings
+from ...config import EnvFile, Settings, load_settings
 from ...errors import InvalidInput
 from ...services import Migration, MigrationReport
-from ..flags import JSON, STORAGE
+from ..flags import JSON, STORAGE, chosen_env_file
 from ..logs import log_to_stderr
 from ..progress import ProgressLine
 from ..rendering import show
+from ..terminal import say
 
 
 @click.command()
@@ -32,19 +33,20 @@ def migrate(source: str, target: str, log_level: str | None, as_json: bool) -> N
       mcp-memory migrate --from sqlite:memories.db --to qdrant:http://127.0.0.1:6333/memories
       mcp-memory migrate --from qdrant: --to sqlite:copy.db
     """
-    from_settings, to_settings = (settings_at(address, log_level) for address in (source, target))
-    log_to_stderr(to_settings)
+    env_file = chosen_env_file()
+    from_settings, to_settings = (settings_at(address, log_level, env_file) for address in (source, target))
+    log_to_stderr(to_settings, env_file)
     if _place(from_settings) == _place(to_settings):
         raise InvalidInput("--from and --to name the same store.", reason="same_store", field="to")
     try:
         report = asyncio.run(_migrate(from_settings, to_settings))
     except KeyboardInterrupt:
-        click.echo("\nInterrupted. Nothing is lost: the same command goes on where this one ended.", err=True)
+        say("\nInterrupted. Nothing is lost: the same command goes on where this one ended.", err=True)
         raise
     show(asdict(report), _summary(report, from_settings, to_settings), as_json=as_json)
 
 
-def settings_at(address: str, log_level: str | None) -> Settings:
+def settings_at(address: str, log_level: str | None, env_file: EnvFile | None = None) -> Settings:
     """`sqlite:PATH`, `qdrant:URL/COLLECTION` or `qdrant:COLLECTION`; what is left out comes from the settings."""
     scheme, _, place = address.partition(":")
     if scheme == "sqlite":
@@ -62,7 +64,8 @@ def settings_at(address: str, log_level: str | None) -> Settings:
         raise InvalidInput(
             f"{address!r} names no store: write sqlite:PATH or qdrant:URL/COLLECTION.", reason="store_unknown"
         )
-    return load_settings({"log_level": log_level} | {name: value or None for name, value in where.items()})
+    given = {name: value or None for name, value in where.items()}
+    return load_settings({"log_level": log_level} | given, env_file)
 
 
 def _place(settings: Settings) -> str:

@@ -70,4 +70,4 @@ def stats(settings: Settings, as_json: bool) -> None:
       mcp-memory stats --json
     """
     out = StatsOut.of(ask(settings, lambda service: service.stats()))
-    show(out, render_stats(out), as_json=as_json)
+    show(out, render_stats(out, settings.store), as_json=as_json)

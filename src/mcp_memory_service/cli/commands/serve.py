@@ -35,7 +35,7 @@ HTTP: dict[str, Flag] = {
 
 
 @click.command()
-@with_settings({**STORAGE, **RANKING, **HTTP})
+@with_settings({**STORAGE, **RANKING, **HTTP}, env_of_current_folder=True)
 def serve(settings: Settings) -> None:
     """Serve REST and MCP (at /mcp) over HTTP.
 

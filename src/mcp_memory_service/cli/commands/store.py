@@ -7,11 +7,12 @@ import click
 
 from ...access.error_table import ExitCode
 from ...config import Settings
-from ...errors import InvalidInput, StoreRefused
+from ...errors import InvalidInput
 from ...schemas import FeedbackIn, MemoryIn, PurgedOut, StoredOut
 from ..flags import JSON, parsed_as, with_settings
 from ..local_service import ask
 from ..rendering import render_purged, show
+from ..terminal import say
 
 
 def _json_object(_context: click.Context, _option: click.Parameter, text: str | None) -> object:
@@ -42,7 +43,7 @@ def store(asked: MemoryIn, settings: Settings, as_json: bool) -> None:
     Example:
       mcp-memory store "Use port 2333 for rathole" --tag rathole --type decision
     """
-    outcome = ask(settings, lambda service: service.store_memory(asked.draft()))
+    outcome = ask(settings, lambda service: service.store_memory(asked.draft()), may_create=True)
     show(StoredOut.of(outcome), outcome.summary, as_json=as_json)
 
 
@@ -77,8 +78,6 @@ def purge(content_hashes: tuple[str, ...], settings: Settings, as_json: bool) ->
     Example:
       mcp-memory purge 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
     """
-    if settings.storage_backend == "sqlite_vec" and not settings.sqlite_path.exists():
-        raise StoreRefused(f"There is no store at {settings.store}.")
     out = PurgedOut.of(ask(settings, lambda service: service.purge_memories(content_hashes)))
     show(out, render_purged(out, len(set(content_hashes))), as_json=as_json)
     if out.state == "pending":
@@ -101,4 +100,4 @@ def feedback(asked: FeedbackIn, settings: Settings) -> None:
       mcp-memory feedback "rathole port" 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 --useful
     """
     ask(settings, lambda service: service.record_feedback(asked.query, asked.content_hash, useful=asked.useful))
-    click.echo(f"Noted: {asked.content_hash}")
+    say(f"Noted: {asked.content_hash}")

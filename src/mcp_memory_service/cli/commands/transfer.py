@@ -23,6 +23,7 @@ from ..lines import parts
 from ..local_service import open_local
 from ..progress import ProgressLine
 from ..rendering import show
+from ..terminal import say
 
 STANDARD = Path("-")
 
@@ -52,7 +53,7 @@ def import_memories(file: Path, on_error: Literal["stop", "skip"], settings: Set
     # Lines are read outside of the event loop, so that Ctrl-C ends the wait for a line at once.
     with _readable(file) as stream, asyncio.Runner() as runner:
         opened = AsyncExitStack()
-        service = runner.run(opened.enter_async_context(open_local(settings)))
+        service = runner.run(opened.enter_async_context(open_local(settings, may_create=True)))
         importing = Import(service, _tell_refused if on_error == "skip" else None)
         progress = _file_progress(stream)
         try:
@@ -61,7 +62,7 @@ def import_memories(file: Path, on_error: Literal["stop", "skip"], settings: Set
                 progress()
         except (MemoryServiceError, KeyboardInterrupt):
             _show_report(importing.report, as_json=as_json)
-            click.echo("Stopped. What is stored stays: the same command goes on where this one ended.", err=True)
+            say("Stopped. What is stored stays: the same command goes on where this one ended.", err=True)
             raise
         finally:
             runner.run(opened.aclose())
@@ -71,7 +72,7 @@ def import_memories(file: Path, on_error: Literal["stop", "skip"], settings: Set
 
 
 def _tell_refused(error: InvalidInput) -> None:
-    click.echo(f"Left out. {error.message} [{error.code}]", err=True)
+    say(f"Left out. {error.message} [{error.code}]", err=True)
 
 
 def _file_progress(stream: BinaryIO) -> Callable[[], None]:
@@ -129,7 +130,7 @@ def export(file: Path, settings: Settings) -> None:
     except BrokenPipeError:  # who reads has enough, as in `export | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    click.echo(f"{count:,} memories of {settings.store} exported.", err=True)
+    say(f"{count:,} memories of {settings.store} exported.", err=True)
 
 
 def _export_to(file: Path, settings: Settings) -> int:

@@ -18,6 +18,7 @@ from ...models.upkeep import DATABASE_DAMAGED, ONE_MEMORY_ONLY, Finding, Repaire
 from ..flags import PLAIN_JSON, with_settings
 from ..progress import ProgressLine
 from ..rendering import show
+from ..terminal import say
 
 
 @click.command()
@@ -99,7 +100,7 @@ async def _warn_of_another_model(settings: Settings, model_id: str) -> None:
     async with open_embedder(settings) as embedder:
         configured = embedder.model_id
     if model_id != configured:
-        click.echo(
+        say(
             f"Note: its vectors are of the model {model_id}, but {configured} is configured: services refuse the store"
             " until the MCP_MEMORY_EMBEDDING_* variables name that model.",
             err=True,

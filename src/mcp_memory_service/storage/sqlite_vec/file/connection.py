@@ -45,15 +45,30 @@ def require_safe_sqlite() -> None:
 
 def create_store_file(path: Path) -> None:
     """Make the file before SQLite does, so that it is never readable by others; -wal and -shm inherit its mode."""
-    log = path.with_name(path.name + "-wal")
     with translated_errors():
-        # SQLite would delete the log of a database that was moved away without it, with all that is only in the log.
-        if log.exists() and log.stat().st_size > 0 and not (path.exists() and path.stat().st_size > 0):
-            raise StoreRefused(
-                f"{log} belongs to a database that is gone and may hold memories: put the database back beside it under"
-                f" its old name ({path.name}), or move the log away."
-            )
+        _has_store(path)
         create_private_file(path)
+
+
+def require_store_file(path: Path) -> None:
+    """For who only looks: a store that was never made is no empty one."""
+    with translated_errors():
+        if not _has_store(path):
+            raise StoreRefused(f"There is no store at {path}.")
+
+
+def _has_store(path: Path) -> bool:
+    """Whether something is in the file; StoreRefused if only its log is left."""
+    if path.is_file() and path.stat().st_size > 0:
+        return True
+    log = path.with_name(path.name + "-wal")
+    # SQLite would delete the log of a database that was moved away without it, with all that is only in the log.
+    if log.exists() and log.stat().st_size > 0:
+        raise StoreRefused(
+            f"{log} belongs to a database that is gone and may hold memories: put the database back beside it under"
+            f" its old name ({path.name}), or move the log away."
+        )
+    return False
 
 
 def real_path(path: Path) -> Path:
@@ -66,8 +81,9 @@ def real_path(path: Path) -> Path:
 
 def make_store_private(path: Path) -> None:
     """Close a store to others that was open to them; only for a file that is known to be ours."""
+    file = real_path(path)  # SQLite keeps its log beside it, not beside a link
     for suffix in ("", "-wal", "-shm"):
-        make_private(path.with_name(path.name + suffix))
+        make_private(file.with_name(file.name + suffix))
 
 
 def connect(path: Path, *, read_only: bool) -> apsw.Connection:

@@ -12,7 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ....errors import StorageUnavailable
+from ....errors import StorageUnavailable, StoreRefused
 from ....private_files import open_lock_file
 
 try:
@@ -61,7 +61,7 @@ class WriterQueue:
         door = open_lock_file(self._door, owned_like=self._path)
         try:
             waiting = _Waiting(door, open_lock_file(self._turn, owned_like=self._path))
-        except OSError:
+        except (OSError, StoreRefused):
             os.close(door)
             raise
         try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from ....errors import BackupDamaged, StoreCorrupt, StoreRefused
+from ....errors import BackupDamaged, StoreCorrupt
 from ....models import Progress
 from ....models.upkeep import DATABASE_DAMAGED, ONE_MEMORY_ONLY, Finding, Inspection, Manifest, Repaired, Restored
 from ....private_files import atomic_new_file, new_private_file
@@ -14,7 +14,14 @@ from ....timestamps import compact, now_microseconds
 from ...ports import TextAnalyzer
 from ...ports.upkeep import EmbedTexts
 from ...vectors import checked_vector
-from ..file.connection import PAGE_BYTES, connect, immediate_transaction, real_path, translated_errors
+from ..file.connection import (
+    PAGE_BYTES,
+    connect,
+    immediate_transaction,
+    real_path,
+    require_store_file,
+    translated_errors,
+)
 from ..file.connections import writer_queue
 from ..file.filesystems import require_trustworthy
 from ..rows import memory_by_id
@@ -49,7 +56,7 @@ class StoreUpkeep:
     def inspect(self) -> Inspection:
         try:
             with translated_errors():
-                self._require_file()
+                require_store_file(self._path)
                 if is_backup(self._path):
                     # It was inspected when it was made: it is sound if it is as it was written.
                     found = read_manifest(self._path, self._progress)
@@ -83,7 +90,7 @@ class StoreUpkeep:
     def back_up(self, target: Path, *, into_folder: bool = False) -> tuple[Path, Manifest]:
         """Copy the store to a new file, or into a folder under a name with the time in it."""
         with translated_errors():
-            self._require_file()
+            require_store_file(self._path)
             require_ours(self._path)
             if into_folder:
                 target.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -137,7 +144,3 @@ class StoreUpkeep:
 
     def _connected(self) -> closing[apsw.Connection]:
         return closing(connect(self._path, read_only=False))
-
-    def _require_file(self) -> None:
-        if not self._path.is_file() or self._path.stat().st_size == 0:
-            raise StoreRefused(f"There is no store at {self._path}.")
