@@ -10,10 +10,10 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, ClassVar
 
-import httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from jwt.algorithms import ECAlgorithm
 from starlette.testclient import TestClient
 from tests.integration.conftest import rest_client
 from tests.support.qdrant_target import collection_of
@@ -66,7 +66,7 @@ class Walled:
     client: TestClient
     kinds: dict[str, Kind]
 
-    def send(self, door: str, kind: str, **headers: str) -> httpx.Response:
+    def send(self, door: str, kind: str, **headers: str) -> Any:
         authorization = self.kinds[kind].authorization
         if authorization is not None:
             headers["authorization"] = f"Bearer {authorization}"
@@ -76,7 +76,7 @@ class Walled:
         path = path.replace("{content_hash}", THEIR_ID)
         return self.client.request(method, path, headers=headers, json=BODIES.get(door))
 
-    def _call_tool(self, tool: str, headers: dict[str, str]) -> httpx.Response:
+    def _call_tool(self, tool: str, headers: dict[str, str]) -> Any:
         params = {"name": tool, "arguments": ARGUMENTS.get(tool, {})}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         return self.client.post(
@@ -259,13 +259,13 @@ class Keys(BaseHTTPRequestHandler):
     private: ClassVar[ec.EllipticCurvePrivateKey] = ec.generate_private_key(ec.SECP256R1())
 
     def do_GET(self) -> None:
-        key = jwt.algorithms.ECAlgorithm.to_jwk(self.private.public_key(), as_dict=True)
+        key = ECAlgorithm.to_jwk(self.private.public_key(), as_dict=True)
         body = json.dumps({"keys": [{**key, "kid": "one", "use": "sig", "alg": "ES256"}]}).encode()
         self.send_response(200)
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that the library gives it
         pass
 
 
