@@ -10,6 +10,7 @@ from starlette.routing import Route
 from .. import __version__
 from ..bootstrap import open_service
 from ..config import Settings
+from .headers import HeadersMiddleware
 from .mcp_endpoint import McpEndpoint
 from .metrics import Metrics, MetricsMiddleware
 from .problems import install_problem_handlers
@@ -63,6 +64,7 @@ def create_app(settings: Settings) -> FastAPI:
     api_key = settings.api_key.get_secret_value() if settings.api_key else None
     rules = AccessRules(settings.http_host, api_key, settings.allowed_hosts, settings.allowed_origins)
     app.add_middleware(SecurityMiddleware, rules=rules)
+    app.add_middleware(HeadersMiddleware)
     return app
 
 

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from ..access.error_table import ERROR_TABLE
 from ..errors import BatchIncomplete, InvalidInput, MemoryServiceError
+from .headers import SECURITY_HEADERS
 
 RETRY_AFTER_SECONDS = 5
 
@@ -75,8 +76,9 @@ async def _http_error(_request: Request, error: Exception) -> JSONResponse:
 
 
 async def _unexpected_error(_request: Request, _error: Exception) -> JSONResponse:
-    """The server below logs it, with its traceback."""
-    return problem(500, "internal_error", "Something unexpected went wrong; the log has the details.")
+    """The server below logs it, with its traceback. It is answered outside of all our middleware."""
+    detail = "Something unexpected went wrong; the log has the details."
+    return problem(500, "internal_error", detail, headers=SECURITY_HEADERS)
 
 
 def _field_name(location: Sequence[str | int]) -> str:
