@@ -32,6 +32,7 @@ def serve(settings: Settings) -> None:
       mcp-memory serve --http-port 8000
     """
     from ...api import create_app
+    from ...api.http_server import BoundedProtocol
 
     require_key_for_open_address(settings)
     listener = _listen(settings.http_host, settings.http_port)
@@ -41,6 +42,7 @@ def serve(settings: Settings) -> None:
     logger.info("Serving REST on http://%s and MCP on http://%s/mcp, memories in %s", address, address, settings.store)
     config = uvicorn.Config(
         create_app(settings),
+        http=BoundedProtocol,
         log_config=None,
         access_log=False,  # it would repeat tags and search words from query strings; /metrics counts requests
         ws="none",
