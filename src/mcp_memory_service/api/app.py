@@ -10,6 +10,7 @@ from starlette.routing import Route
 from .. import __version__
 from ..bootstrap import open_service
 from ..config import Settings
+from .bounds import BodyMiddleware, RefusalMiddleware
 from .headers import HeadersMiddleware
 from .mcp_endpoint import McpEndpoint
 from .metrics import Metrics, MetricsMiddleware
@@ -44,6 +45,8 @@ def create_app(settings: Settings) -> FastAPI:
     # An exact route: a mount at /mcp would redirect to /mcp/ and lose the body on the way.
     app.router.routes.append(Route("/mcp", endpoint=mcp, methods=["GET", "POST", "DELETE"]))
     install_problem_handlers(app)
+    app.add_middleware(BodyMiddleware)  # the innermost; each that follows is around those before it
+    app.add_middleware(RefusalMiddleware)
     app.add_middleware(MetricsMiddleware, metrics=metrics)
     app.add_middleware(StoppingMiddleware)
     if settings.allowed_origins:

@@ -1,6 +1,6 @@
 """What all tools share: annotations, errors that reach the model, and no argument that is silently ignored."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from mcp.server import MCPServer
@@ -10,7 +10,8 @@ from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import ValidationError
 
 from ..errors import MemoryServiceError
-from ..schemas import explained
+from ..models import MAX_METADATA_CHARS
+from ..schemas import MAX_ERRORS, explained, shortened, unlisted
 
 READ = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 ADD = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -33,8 +34,8 @@ class Toolset(Protocol):
 class StrictServer(MCPServer[Any]):
     """A model that guesses the name of an argument is told so, instead of losing what it meant."""
 
-    _known_arguments: Mapping[str, Collection[str]] = {}
-    """By tool; filled when the first one is called."""
+    _known_arguments: Mapping[str, Mapping[str, Any]] = {}
+    """Their schemas, by tool; filled when the first one is called."""
 
     def add_toolset(self, toolset: Toolset) -> None:
         for tool in toolset.tools:
@@ -44,11 +45,9 @@ class StrictServer(MCPServer[Any]):
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         known = await self._arguments(name)
-        if known is not None and (unknown := sorted(arguments.keys() - known)):
-            raise ToolError(
-                f"{name} has no argument {', '.join(map(repr, unknown))}; it takes: {', '.join(known)}."
-                " [unknown_argument]"
-            )
+        if known is None:
+            raise ToolError(f"Unknown tool: {shortened(name)}")
+        _check_names(name, arguments, known)
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -60,9 +59,22 @@ class StrictServer(MCPServer[Any]):
                 raise ToolError(f"{error}: {cause.message} [{cause.code}]") from error
             raise
 
-    async def _arguments(self, tool: str) -> Collection[str] | None:
+    async def _arguments(self, tool: str) -> Mapping[str, Any] | None:
         """Those that it takes; None if there is no such tool. Listing the tools makes their schemas: once is enough."""
         if tool not in self._known_arguments:
             listed = await self.list_tools()
-            self._known_arguments = {each.name: each.input_schema.get("properties", {}).keys() for each in listed}
+            self._known_arguments = {each.name: each.input_schema.get("properties", {}) for each in listed}
         return self._known_arguments.get(tool)
+
+
+def _check_names(tool: str, arguments: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    if unknown := sorted(arguments.keys() - known.keys()):
+        named = [repr(shortened(each)) for each in unknown[:MAX_ERRORS]]
+        raise ToolError(
+            f"{tool} has no argument {', '.join(named + unlisted(len(unknown)))}; it takes: {', '.join(known)}."
+            " [unknown_argument]"
+        )
+    for name, value in arguments.items():
+        # The SDK reads a text as JSON where no text is expected; longer than all metadata with escapes it may not be.
+        if isinstance(value, str) and len(value) > 2 * MAX_METADATA_CHARS and known[name].get("type") != "string":
+            raise ToolError(f"{name}: this text is too long [validation_failed]")
