@@ -14,6 +14,7 @@ from .bounds import BodyMiddleware, RefusalMiddleware
 from .headers import HeadersMiddleware
 from .mcp_endpoint import McpEndpoint
 from .metrics import Metrics, MetricsMiddleware
+from .openapi import describe
 from .problems import install_problem_handlers
 from .routes import memories, operations, search
 from .security import AccessRules, SecurityMiddleware
@@ -45,6 +46,7 @@ def create_app(settings: Settings) -> FastAPI:
     # An exact route: a mount at /mcp would redirect to /mcp/ and lose the body on the way.
     app.router.routes.append(Route("/mcp", endpoint=mcp, methods=["GET", "POST", "DELETE"]))
     install_problem_handlers(app)
+    describe(app, key_required=settings.api_key is not None)
     app.add_middleware(BodyMiddleware)  # the innermost; each that follows is around those before it
     app.add_middleware(RefusalMiddleware)
     app.add_middleware(MetricsMiddleware, metrics=metrics)
