@@ -74,7 +74,8 @@ class MemoryNotFound(MemoryServiceError):
     code = "memory_not_found"
 
     def __init__(self, content_hash: str) -> None:
-        super().__init__(f"There is no memory with content_hash {content_hash!r}.")
+        # What is asked for may be anything; a content_hash has 64 characters, and more are not repeated.
+        super().__init__(f"There is no memory with content_hash {content_hash[:64]!r}.")
 
 
 class NotAuthenticated(MemoryServiceError):

@@ -12,8 +12,11 @@ from .. import __version__
 from ..access.doors import require_declared
 from ..bootstrap import authentication_of, open_service
 from ..config import Settings
+from .bounds import BodyMiddleware, RefusalMiddleware
+from .headers import HeadersMiddleware
 from .mcp_endpoint import McpEndpoint
 from .metrics import Metrics, MetricsMiddleware
+from .openapi import describe
 from .problems import install_problem_handlers
 from .routes import memories, metadata, operations, search
 from .routes.dependencies import admit
@@ -53,6 +56,10 @@ def create_app(settings: Settings) -> FastAPI:
     app.router.routes.append(Route("/mcp", endpoint=mcp, methods=["GET", "POST", "DELETE"]))
     require_declared(doors_of(app))
     install_problem_handlers(app)
+    authentication = authentication_of(settings)
+    describe(app, key_required=authentication.is_required)
+    app.add_middleware(BodyMiddleware)  # the innermost; each that follows is around those before it
+    app.add_middleware(RefusalMiddleware)
     app.add_middleware(MetricsMiddleware, metrics=metrics)
     app.add_middleware(StoppingMiddleware)
     if settings.allowed_origins:
@@ -72,7 +79,8 @@ def create_app(settings: Settings) -> FastAPI:
             expose_headers=["mcp-session-id"],
         )
     rules = AccessRules(settings.http_host, settings.allowed_hosts, settings.allowed_origins)
-    app.add_middleware(SecurityMiddleware, rules=rules, authentication=authentication_of(settings))
+    app.add_middleware(SecurityMiddleware, rules=rules, authentication=authentication)
+    app.add_middleware(HeadersMiddleware)
     return app
 
 

@@ -11,12 +11,13 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..access.caller import Scope as AccessScope
 from ..access.doors import DOORS, admitted
 from ..errors import Forbidden, InvalidInput, ScopeMissing
 from ..services import MemoryService
+from .bounds import replayed, whole_body
 from .problems import problem, scope_missing
 from .security import caller_of
 
@@ -34,13 +35,15 @@ class McpEndpoint:
         self._closing = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await _whole(receive) if scope["method"] == "POST" else b""
+        body = await whole_body(receive) if scope["method"] == "POST" else b""
+        if body is None:  # the client is gone
+            return
         refusal = _refusal(scope, body)
         if refusal is not None:
             await refusal(scope, receive, send)
             return
         handle = await self._started()
-        await handle(scope, _again(body, receive) if scope["method"] == "POST" else receive, send)
+        await handle(scope, replayed(body, receive) if scope["method"] == "POST" else receive, send)
 
     @asynccontextmanager
     async def open(self, service: MemoryService) -> AsyncGenerator[None, None]:
@@ -106,25 +109,3 @@ def _needed(body: bytes) -> AccessScope:
 def _tool(message: Any) -> object:
     params: Any = cast("dict[str, Any]", message).get("params") if isinstance(message, dict) else None
     return cast("dict[str, Any]", params).get("name") if isinstance(params, dict) else None
-
-
-async def _whole(receive: Receive) -> bytes:
-    """Its size is bounded further out."""
-    parts: list[bytes] = []
-    while True:
-        message = await receive()
-        parts.append(message.get("body", b""))
-        if message["type"] == "http.disconnect" or not message.get("more_body"):
-            return b"".join(parts)
-
-
-def _again(body: bytes, receive: Receive) -> Receive:
-    """A body that was read, to be read once more."""
-    unread = [body]
-
-    async def receive_again() -> Message:
-        if unread:
-            return {"type": "http.request", "body": unread.pop(), "more_body": False}
-        return await receive()
-
-    return receive_again

@@ -1,6 +1,7 @@
 """Errors as RFC 9457 problem+json."""
 
 from collections.abc import Sequence
+from email.message import Message
 from http import HTTPStatus
 from typing import Any
 
@@ -12,6 +13,8 @@ from starlette.types import Scope
 
 from ..access.error_table import ERROR_TABLE
 from ..errors import BatchIncomplete, InvalidInput, MemoryServiceError, ScopeMissing, TooMuch
+from ..schemas import MAX_ERRORS, path_of, unlisted
+from .headers import SECURITY_HEADERS
 
 RETRY_AFTER_SECONDS = 5
 
@@ -80,13 +83,14 @@ def _errors_by_field(error: MemoryServiceError) -> list[dict[str, str]]:
 async def _validation_error(request: Request, error: Exception) -> JSONResponse:
     """Says what is wrong with which field, and never repeats what was sent: it may be no valid text."""
     assert isinstance(error, RequestValidationError)
-    if request.method in {"POST", "PATCH"} and "json" not in request.headers.get("content-type", ""):
+    if request.method in {"POST", "PATCH"} and not _is_json(request.headers.get("content-type", "")):
         return problem(415, "unsupported_media_type", "Send JSON, with the header 'Content-Type: application/json'.")
-    found = [(_field_name(item["loc"]), str(item["msg"]), str(item["type"])) for item in error.errors()]
-    if any(kind == "json_invalid" for _, _, kind in found):
+    found = error.errors()
+    if any(item["type"] == "json_invalid" for item in found):
         return problem(400, "malformed_json", "The body is not valid JSON.")
-    errors = [{"field": field, "message": message} for field, message, _ in found]
-    detail = "; ".join(f"{field}: {message}" for field, message, _ in found[:5])
+    listed = [(_field_name(item["loc"]), str(item["msg"])) for item in found[:MAX_ERRORS]]
+    errors = [{"field": field, "message": message} for field, message in listed]
+    detail = "; ".join([f"{field}: {message}" for field, message in listed[:5]] + unlisted(len(found)))
     return problem(422, "validation_failed", detail, errors)
 
 
@@ -106,11 +110,19 @@ def _documented_methods(request: Request) -> list[str]:
 
 
 async def _unexpected_error(_request: Request, _error: Exception) -> JSONResponse:
-    """The server below logs it, with its traceback."""
-    return problem(500, "internal_error", "Something unexpected went wrong; the log has the details.")
+    """The server below logs it, with its traceback. It is answered outside of all our middleware."""
+    detail = "Something unexpected went wrong; the log has the details."
+    return problem(500, "internal_error", detail, headers=SECURITY_HEADERS)
+
+
+def _is_json(content_type: str) -> bool:
+    """Whether the body of such a request is read as JSON at all."""
+    message = Message()
+    message["content-type"] = content_type
+    subtype = message.get_content_subtype()
+    return message.get_content_maintype() == "application" and (subtype == "json" or subtype.endswith("+json"))
 
 
 def _field_name(location: Sequence[str | int]) -> str:
-    """`("body", "memories", 0, "content")` → `memories.0.content`; text only as far as it can be written."""
-    parts = location[1:] if len(location) > 1 else location
-    return ".".join(str(part) for part in parts).encode("utf-8", "replace").decode()
+    """`("body", "memories", 0, "content")` → `memories.0.content`."""
+    return path_of(location[1:] if len(location) > 1 else location)

@@ -1,6 +1,6 @@
 """What all tools share: annotations, errors that reach the model, and no argument that is silently ignored."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol
 
@@ -14,7 +14,8 @@ from pydantic import ValidationError
 from ..access.caller import Caller
 from ..access.doors import admitted, require_declared
 from ..errors import InvalidInput, MemoryServiceError
-from ..schemas import explained
+from ..models import MAX_METADATA_CHARS
+from ..schemas import MAX_ERRORS, explained, shortened, unlisted
 from ..services import MemoryService
 
 READ = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -51,8 +52,8 @@ class StrictServer(MCPServer[Any]):
         self._local_caller = local_caller
         self._offers_namespace = offers_namespace
 
-    _known_arguments: Mapping[str, Collection[str]] = {}
-    """By tool; filled when the first one is called."""
+    _known_arguments: Mapping[str, Mapping[str, Any]] = {}
+    """Their schemas, by tool; filled when the first one is called."""
 
     def add_toolset(self, toolset: Toolset) -> None:
         require_declared(f"tool {tool.call.__name__}" for tool in toolset.tools)
@@ -65,13 +66,10 @@ class StrictServer(MCPServer[Any]):
         namespace = arguments.get("namespace")
         arguments = {key: value for key, value in arguments.items() if key != "namespace"}
         known = await self._arguments(name)
-        if known is not None and (unknown := sorted(arguments.keys() - known)):
-            raise ToolError(
-                f"{name} has no argument {', '.join(map(repr, unknown))}; it takes: {', '.join(known)}."
-                " [unknown_argument]"
-            )
-        if known is not None:
-            serving.set(self._service_for(name, context, namespace))
+        if known is None:
+            raise ToolError(f"Unknown tool: {shortened(name)}")
+        _check_names(name, arguments, known)
+        serving.set(self._service_for(name, context, namespace))
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -120,9 +118,22 @@ class StrictServer(MCPServer[Any]):
             raise MCPError(INVALID_PARAMS, "There is no such prompt.")
         return await super().get_prompt(name, arguments, context)
 
-    async def _arguments(self, tool: str) -> Collection[str] | None:
+    async def _arguments(self, tool: str) -> Mapping[str, Any] | None:
         """Those that it takes; None if there is no such tool. Listing the tools makes their schemas: once is enough."""
         if tool not in self._known_arguments:
             listed = await self.list_tools()
-            self._known_arguments = {each.name: each.input_schema.get("properties", {}).keys() for each in listed}
+            self._known_arguments = {each.name: each.input_schema.get("properties", {}) for each in listed}
         return self._known_arguments.get(tool)
+
+
+def _check_names(tool: str, arguments: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    if unknown := sorted(arguments.keys() - known.keys()):
+        named = [repr(shortened(each)) for each in unknown[:MAX_ERRORS]]
+        raise ToolError(
+            f"{tool} has no argument {', '.join(named + unlisted(len(unknown)))}; it takes: {', '.join(known)}."
+            " [unknown_argument]"
+        )
+    for name, value in arguments.items():
+        # The SDK reads a text as JSON where no text is expected; longer than all metadata with escapes it may not be.
+        if isinstance(value, str) and len(value) > 2 * MAX_METADATA_CHARS and known[name].get("type") != "string":
+            raise ToolError(f"{name}: this text is too long [validation_failed]")

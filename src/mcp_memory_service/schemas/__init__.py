@@ -20,7 +20,22 @@ from .answers import (
     ranking_of,
     search_of,
 )
-from .fields import After, Before, Moment, Page, PageSize, TagFilter, TypeFilter, explained, microseconds
+from .fields import (
+    MAX_ERRORS,
+    After,
+    Before,
+    Moment,
+    Page,
+    PageSize,
+    TagFilter,
+    TagList,
+    TypeFilter,
+    explained,
+    microseconds,
+    path_of,
+    shortened,
+    unlisted,
+)
 from .requests import (
     BatchIn,
     ExplainIn,
@@ -34,6 +49,7 @@ from .requests import (
 )
 
 __all__ = [
+    "MAX_ERRORS",
     "After",
     "BatchIn",
     "BatchOut",
@@ -63,11 +79,15 @@ __all__ = [
     "StatsOut",
     "StoredOut",
     "TagFilter",
+    "TagList",
     "TagsOut",
     "TypeFilter",
     "explained",
     "microseconds",
     "paging_of",
+    "path_of",
     "ranking_of",
     "search_of",
+    "shortened",
+    "unlisted",
 ]

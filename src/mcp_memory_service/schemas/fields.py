@@ -1,14 +1,20 @@
 """Fields that several shapes have."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError
 
-from ..models import TagMatch
-from ..services.write.checks import MAX_PAGE, MAX_PAGE_SIZE
+from ..models import MAX_TAGS, TagMatch
+from ..services.write.checks import MAX_BATCH, MAX_PAGE, MAX_PAGE_SIZE
 from ..timestamps import from_microseconds, to_microseconds
+
+MAX_ERRORS = 20
+"""Listed in one answer; a body can break the rules a million times."""
+MAX_PATH_CHARS = 64
+"""Of the path to a field as an error repeats it: unknown fields have names of any length."""
 
 _NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]*)?")
 
@@ -37,6 +43,9 @@ TagFilter: TypeAlias = Annotated[TagMatch, Field(description="Whether a memory m
 After: TypeAlias = Annotated[Moment | None, Field(description="Only memories created at or after this moment")]
 Before: TypeAlias = Annotated[Moment | None, Field(description="Only memories created before this moment")]
 TypeFilter: TypeAlias = Annotated[str | None, Field(description="Only memories of this type")]
+# The service counts them and names the rule; the first wrong item ends a list, so that a list is one error.
+TagList: TypeAlias = Annotated[list[str], Field(fail_fast=True, json_schema_extra={"maxItems": MAX_TAGS})]
+HashList: TypeAlias = Annotated[list[str], Field(fail_fast=True, json_schema_extra={"maxItems": MAX_BATCH})]
 
 
 def microseconds(moment: datetime | None) -> int | None:
@@ -45,5 +54,21 @@ def microseconds(moment: datetime | None) -> int | None:
 
 def explained(error: ValidationError) -> str:
     """What is wrong with which field, without repeating what was sent."""
-    problems = error.errors(include_url=False, include_input=False)
-    return "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems)
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    return "; ".join([f"{path_of(each['loc'])}: {each['msg']}" for each in found[:MAX_ERRORS]] + unlisted(len(found)))
+
+
+def unlisted(errors: int) -> list[str]:
+    """Says how many errors an answer leaves out, if any."""
+    return [f"and {errors - MAX_ERRORS} more errors"] if errors > MAX_ERRORS else []
+
+
+def path_of(location: Sequence[str | int]) -> str:
+    """`("memories", 0, "content")` → `memories.0.content`; names only as far as they can be written."""
+    return shortened(".".join(shortened(str(part)) for part in location))
+
+
+def shortened(name: str) -> str:
+    """A name that somebody sent, fit to be repeated in an error."""
+    cut = name if len(name) <= MAX_PATH_CHARS else f"{name[: MAX_PATH_CHARS - 1]}…"
+    return cut.encode("utf-8", "replace").decode()

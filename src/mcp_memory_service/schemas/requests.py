@@ -10,7 +10,7 @@ from ..errors import InvalidInput
 from ..models import UNSET, ListRequest, MemoryDraft, MemoryPatch, SearchMode, SearchRequest, content_hash
 from ..services.write.checks import MAX_BATCH
 from ..timestamps import to_microseconds
-from .fields import After, Before, Moment, Page, PageSize, TagFilter, TypeFilter
+from .fields import MAX_ERRORS, After, Before, HashList, Moment, Page, PageSize, TagFilter, TagList, TypeFilter
 
 V = TypeVar("V", MemoryDraft, ListRequest, SearchRequest)
 
@@ -19,6 +19,14 @@ class _In(BaseModel):
     """A misspelt field is an error, not a wish that is silently ignored."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_fields(cls, sent: object) -> object:
+        """Each unknown field is an error of its own; a thousand of them are no typing mistake, and one error."""
+        if isinstance(sent, dict) and len(cast("dict[str, object]", sent)) > len(cls.model_fields) + MAX_ERRORS:
+            raise ValueError(f"has fields that are not known here; it may have {', '.join(cls.model_fields)}")
+        return cast("object", sent)
 
     def _as(self, kind: type[V]) -> V:
         """The value inside the service; its fields have the names that they have on the wire."""
@@ -46,7 +54,7 @@ class MemoryIn(_In):
     )
 
     content: str = Field(description="The text to remember; its hash is the id of the memory")
-    tags: list[str] = Field(default_factory=list, description="Names to find it by; compared without case")
+    tags: TagList = Field(default_factory=list, description="Names to find it by; compared without case")
     memory_type: str | None = Field(default=None, description="What kind of memory it is, such as decision or fix")
     metadata: dict[str, Any] = Field(default_factory=dict, description="Any JSON object, returned as it is")
     created_at: Moment | None = Field(default=None, description="When it came about, if not now; UTC if without offset")
@@ -77,7 +85,8 @@ class ImportIn(MemoryIn):
 class BatchIn(_In):
     """Memories to store together: if one is refused, none is stored."""
 
-    memories: list[MemoryIn] = Field(min_length=1, max_length=MAX_BATCH)
+    # The first wrong memory ends it, as it ends the checks of the service: 500 could have 14,000 errors.
+    memories: list[MemoryIn] = Field(min_length=1, max_length=MAX_BATCH, fail_fast=True)
 
 
 class PatchIn(_In):
@@ -85,7 +94,7 @@ class PatchIn(_In):
 
     model_config = _example(tags=["rathole", "vps"], metadata={"port": 2333})
 
-    tags: list[str] | None = Field(default=None, description="The new tags, in place of the old ones")
+    tags: TagList | None = Field(default=None, description="The new tags, in place of the old ones")
     memory_type: str | None = Field(default=None, description="The new type; null removes it")
     metadata: dict[str, Any] | None = Field(
         default=None, description="Keys to set; null removes a key (JSON merge patch, RFC 7396)"
@@ -93,10 +102,10 @@ class PatchIn(_In):
 
     @model_validator(mode="before")
     @classmethod
-    def _content_stays(cls, fields: dict[str, Any]) -> dict[str, Any]:
-        if "content" in fields:
+    def _content_stays(cls, sent: object) -> object:
+        if isinstance(sent, dict) and "content" in sent:
             raise ValueError("content is the identity of a memory: store the new text and delete the old memory")
-        return fields
+        return cast("object", sent)
 
     def patch(self) -> MemoryPatch:
         return MemoryPatch(
@@ -120,7 +129,7 @@ class FilterIn(_In):
 class ListIn(FilterIn):
     """A listing."""
 
-    tags: list[str] = Field(default_factory=list, description="Only memories with these tags; may be repeated")
+    tags: TagList = Field(default_factory=list, description="Only memories with these tags; may be repeated")
 
     def request(self) -> ListRequest:
         return self._as(ListRequest)
@@ -133,7 +142,7 @@ class SearchIn(FilterIn):
     mode: SearchMode = Field(
         default="hybrid", description="hybrid = all signals, semantic = by meaning only, keyword = by words only"
     )
-    tags: list[str] | None = Field(
+    tags: TagList | None = Field(
         default=None,
         description="Only memories with these tags, which then also rank them; [] ignores tags; left out, the tags"
         " that the query names are found by themselves",
@@ -174,7 +183,7 @@ class ExplainIn(SearchIn):
 class PurgeIn(_In):
     """Memories whose every trace shall go."""
 
-    content_hashes: list[str] = Field(
+    content_hashes: HashList = Field(
         description="The memories to delete; none finishes what earlier purges left pending"
     )
 

@@ -23,10 +23,8 @@ class Problem(BaseModel):
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The errors that a route documents, beside those that every route has."""
-    return {
-        status: {"model": Problem, "content": {"application/problem+json": {}}} for status in (*statuses, 413, 422, 503)
-    }
+    """The errors of a route beside those that every route has, which `api/openapi.py` adds."""
+    return {status: {"model": Problem} for status in (*statuses, 422)}
 
 
 Namespace = Annotated[

@@ -44,6 +44,7 @@ def serve(settings: Settings) -> None:
       mcp-memory serve --http-port 8000
     """
     from ...api import create_app
+    from ...api.http_server import BoundedProtocol
 
     if settings.local_key:
         local_key(key_ring(settings), settings.local_key_path)
@@ -59,6 +60,7 @@ def serve(settings: Settings) -> None:
         logger.info(sentence)
     config = uvicorn.Config(
         create_app(settings),
+        http=BoundedProtocol,
         log_config=None,
         access_log=False,  # it would repeat tags and search words from query strings; /metrics counts requests
         ws="none",

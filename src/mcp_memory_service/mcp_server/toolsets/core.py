@@ -6,7 +6,7 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from ...models import UNSET, ListRequest, MemoryDraft, MemoryPatch, SearchMode, SearchRequest
-from ...schemas import After, Before, Moment, Page, PageSize, StatsOut, TagFilter, TypeFilter, microseconds
+from ...schemas import After, Before, Moment, Page, PageSize, StatsOut, TagFilter, TagList, TypeFilter, microseconds
 from ..response_budget import (
     DeletedOut,
     FittingHits,
@@ -21,7 +21,7 @@ from ..response_budget import (
 from ..strict_server import ADD, CHANGE, READ, ServedTool, serving
 
 Tags: TypeAlias = Annotated[
-    list[str] | None,
+    TagList | None,
     Field(description="Only memories with these tags; leave out to find tags in the query; [] to ignore tags"),
 ]
 Mode: TypeAlias = Annotated[
@@ -46,7 +46,7 @@ class CoreTools:
     async def store_memory(
         self,
         content: Annotated[str, Field(description="The text to remember, understandable on its own")],
-        tags: Annotated[list[str] | None, Field(description="Names to find it by: project, tool, topic")] = None,
+        tags: Annotated[TagList | None, Field(description="Names to find it by: project, tool, topic")] = None,
         memory_type: Annotated[str | None, Field(description="Such as decision, fix, fact, preference, note")] = None,
         metadata: Annotated[dict[str, Any] | None, Field(description="Any further JSON object")] = None,
         created_at: Annotated[Moment | None, Field(description="When it came about, if not now (ISO 8601)")] = None,
@@ -65,7 +65,7 @@ class CoreTools:
     async def update_memory(
         self,
         content_hash: ContentHash,
-        tags: Annotated[list[str] | None, Field(description="New tags, in place of the old ones")] = None,
+        tags: Annotated[TagList | None, Field(description="New tags, in place of the old ones")] = None,
         memory_type: Annotated[str | None, Field(description="New type; an empty string removes it")] = None,
         metadata: Annotated[dict[str, Any] | None, Field(description="Keys to set; null removes a key")] = None,
     ) -> Annotated[CallToolResult, MemoryRef]:
@@ -119,7 +119,7 @@ class CoreTools:
         self,
         page: Page = 1,
         page_size: PageSize = 10,
-        tags: Annotated[list[str] | None, Field(description="Only memories with these tags")] = None,
+        tags: Annotated[TagList | None, Field(description="Only memories with these tags")] = None,
         memory_type: TypeFilter = None,
         tag_match: TagFilter = "any",
         after: After = None,

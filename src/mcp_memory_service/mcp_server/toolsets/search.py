@@ -7,7 +7,7 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from ...models import SearchRequest
-from ...schemas import PageSize, TypeFilter
+from ...schemas import PageSize, TagList, TypeFilter
 from ...services.write.checks import DEFAULT_FTS_WEIGHT, DEFAULT_VECTOR_WEIGHT
 from ..response_budget import FittingHits, fit_hits, reply
 from ..strict_server import READ, ServedTool, serving
@@ -18,7 +18,7 @@ DEFAULT_THRESHOLD = 0.3
 Query: TypeAlias = Annotated[str, Field(description='What to look for; "quoted words" must stand together')]
 Weight: TypeAlias = Annotated[float, Field(ge=0, le=1, description="Weight of this signal, 0 to 1")]
 Threshold: TypeAlias = Annotated[float, Field(ge=-1, le=1, description="Least similarity in meaning")]
-TagsFilter: TypeAlias = Annotated[list[str] | None, Field(description="Only memories with these tags")]
+TagsFilter: TypeAlias = Annotated[TagList | None, Field(description="Only memories with these tags")]
 
 
 class SearchTools:
