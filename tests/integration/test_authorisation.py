@@ -212,6 +212,15 @@ def test_the_first_key_closes_a_running_service_and_revoking_it_does_not_open_it
         assert client.get("/memories").status_code == 401
 
 
+def test_keys_that_cannot_be_read_let_nobody_in(tmp_path: Path, ring: KeyRing):
+    _, written = ring.create(NewKey("first", ("default",), Scope.READ))
+    with rest_client(tmp_path / "a.db") as client:
+        (tmp_path / "a.db-keys.json").write_text("{")
+        answer = client.get("/memories", headers={"authorization": f"Bearer {written}"})
+        assert (answer.status_code, answer.json()["code"]) == (503, "keys_unreadable")
+        assert client.get("/health").json() == {"status": "ok"}
+
+
 def test_a_key_may_ask_so_often_and_have_so_much(tmp_path: Path, ring: KeyRing):
     new = NewKey("small", ("default",), Scope.WRITE, requests_per_minute=4, max_memories=2)
     headers = {"authorization": f"Bearer {ring.create(new)[1]}"}

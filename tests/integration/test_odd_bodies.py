@@ -7,6 +7,7 @@ from starlette.testclient import TestClient
 from tests.integration.conftest import rest_client
 
 from mcp_memory_service.api.headers import SECURITY_HEADERS
+from mcp_memory_service.api.security import OPEN_PATHS
 
 JSON = {"content-type": "application/json"}
 ROUTES = (
@@ -100,7 +101,7 @@ def test_the_openapi_document_tells_every_error_and_the_key(rest: TestClient):
     always, behind_the_key = {"400", "403", "408", "413", "421", "431", "503"}, {"401", "422", "429"}
     for path, methods in document["paths"].items():
         for operation in methods.values():
-            is_open = path in {"/health", "/ready"}
+            is_open = path in OPEN_PATHS
             assert always <= operation["responses"].keys()
             assert is_open or behind_the_key <= operation["responses"].keys()
             assert ("415" in operation["responses"]) == ("requestBody" in operation)

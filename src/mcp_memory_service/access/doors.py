@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..errors import Forbidden, NamespaceNotAllowed
+from ..models import DEFAULT_NAMESPACE
 from .caller import EVERY_NAMESPACE, Caller, Scope
 
 
@@ -20,7 +21,7 @@ class Door:
     """Not for callers who are held to some tags: it tells of memories without them."""
 
 
-_OPEN = Door(None, whole_namespace=False)
+_OPEN = Door(None)
 _READ = Door(Scope.READ)
 _READ_BY_TAGS = Door(Scope.READ, whole_namespace=False)
 _WRITE = Door(Scope.WRITE)
@@ -73,8 +74,9 @@ def require_declared(names: Iterable[str]) -> None:
 def admitted(caller: Caller, name: str, asked_namespace: str | None) -> str:
     """The namespace in which a caller goes through a door; Forbidden if they may not."""
     door = DOORS[name]
-    if door.scope is not None:
-        caller.require(door.scope)
+    if door.scope is None:
+        return DEFAULT_NAMESPACE
+    caller.require(door.scope)
     if door.every_namespace and EVERY_NAMESPACE not in caller.namespaces:
         raise NamespaceNotAllowed(EVERY_NAMESPACE)
     if door.whole_namespace and caller.tags:

@@ -1,6 +1,7 @@
 """What every request must pass before it is routed, REST and MCP alike: host, origin, key, rate, size."""
 
 import asyncio
+import logging
 import re
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,8 +15,10 @@ from ..access.authentication import Authentication
 from ..access.caller import Caller
 from ..access.limits import RateLimits
 from ..config import is_loopback
-from ..errors import NotAuthenticated, TooManyRequests
+from ..errors import ConfigurationError, NotAuthenticated, TooManyRequests
 from .problems import challenge, problem, too_much
+
+logger = logging.getLogger(__name__)
 
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:[0-9]{1,5})?", re.ASCII)
 _LOOPBACK = "<loopback>"  # no host can be named so
@@ -78,6 +81,9 @@ class SecurityMiddleware:
                 refusal = problem(401, error.code, error.message, headers=challenge(scope, headers["host"]))
             except TooManyRequests as error:
                 refusal = too_much(error)
+            except ConfigurationError as error:
+                logger.error("Nobody is let in: %s", error.message)  # noqa: TRY400 - it says all there is to say
+                refusal = problem(503, "keys_unreadable", "The keys cannot be read; the log of the service says why.")
         if refusal is not None:
             await refusal(scope, receive, send)
             return
@@ -99,15 +105,17 @@ class SecurityMiddleware:
     async def _caller(self, scope: Scope, headers: Headers) -> Caller | None:
         """None at a door that is open to everybody, for who has no key."""
         is_preflight = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
+        is_open = is_preflight or scope["path"] in OPEN_PATHS
         try:
             caller = await self._authentication.caller(headers.get("authorization", ""))
-        except NotAuthenticated:
-            if is_preflight or scope["path"] in OPEN_PATHS:
+        except (NotAuthenticated, ConfigurationError) as error:
+            if is_open:
                 return None
-            if "authorization" in headers:
+            if isinstance(error, NotAuthenticated) and "authorization" in headers:
                 await self._hold_back(scope)
             raise
-        self._limits.take(caller)
+        if not is_open:
+            self._limits.take(caller)
         return caller
 
     async def _hold_back(self, scope: Scope) -> None:

@@ -35,10 +35,8 @@ Namespace = Annotated[
 
 async def admit(request: Request, x_namespace: Namespace = None) -> str:
     """The namespace in which the caller may use this route. Every route is behind it."""
-    caller = caller_of(request.scope)
-    if caller is None:  # at a door that is open to everybody
-        return DEFAULT_NAMESPACE
-    return admitted(caller, f"{request.method} {request.scope['route'].path}", x_namespace)
+    caller, door = caller_of(request.scope), f"{request.method} {request.scope['route'].path}"
+    return DEFAULT_NAMESPACE if caller is None else admitted(caller, door, x_namespace)
 
 
 async def _service(request: Request, namespace: Annotated[str, Depends(admit)]) -> MemoryService:
