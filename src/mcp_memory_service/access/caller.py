@@ -10,7 +10,8 @@ from ..models import DEFAULT_NAMESPACE
 
 EVERY_NAMESPACE = "*"
 MAX_NAMESPACE_CHARS = 200
-_NAMESPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*")
+NAMESPACE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$"
+_NAMESPACE = re.compile(NAMESPACE_PATTERN)
 
 
 class Scope(IntEnum):

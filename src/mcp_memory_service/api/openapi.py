@@ -5,6 +5,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from ..access.caller import MAX_NAMESPACE_CHARS, NAMESPACE_PATTERN
 from .security import OPEN_PATHS
 
 _PROBLEM = {"$ref": "#/components/schemas/Problem"}
@@ -21,6 +22,13 @@ _ERRORS_BEHIND_THE_KEY = {
     "401": "The key is missing or wrong",
     "422": "What was sent breaks a rule",
     "429": "The key was used too often",
+}
+_NAMESPACE = {
+    "name": "X-Namespace",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "pattern": NAMESPACE_PATTERN, "maxLength": MAX_NAMESPACE_CHARS},
+    "description": "Which of the caller's namespaces; left out, their own or `default`",
 }
 _ERRORS_OF_BODIES = {"415": "The body is not announced as JSON"}
 
@@ -43,6 +51,8 @@ def _completed(document: dict[str, Any], *, key_required: bool) -> dict[str, Any
     for path, operation in _operations(document):
         is_open = path in OPEN_PATHS
         operation["security"] = [] if is_open else [{"bearer": []}] if key_required else [{"bearer": []}, {}]
+        if not is_open:
+            operation.setdefault("parameters", []).append(_NAMESPACE)
         errors = _ERRORS_OF_ALL | ({} if is_open else _ERRORS_BEHIND_THE_KEY)
         errors |= _ERRORS_OF_BODIES if "requestBody" in operation else {}
         responses: dict[str, Any] = operation["responses"]

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import Depends, Header, Path, Request
+from fastapi import Depends, Path, Request
 from pydantic import BaseModel
 
 from ...access.doors import admitted
@@ -27,16 +27,10 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": Problem} for status in (*statuses, 422)}
 
 
-Namespace = Annotated[
-    str | None,
-    Header(alias="X-Namespace", description="Which of the caller's namespaces; left out, their own or `default`"),
-]
-
-
-async def admit(request: Request, x_namespace: Namespace = None) -> str:
+async def admit(request: Request) -> str:
     """The namespace in which the caller may use this route. Every route is behind it."""
     caller, door = caller_of(request.scope), f"{request.method} {request.scope['route'].path}"
-    return DEFAULT_NAMESPACE if caller is None else admitted(caller, door, x_namespace)
+    return DEFAULT_NAMESPACE if caller is None else admitted(caller, door, request.headers.get("x-namespace"))
 
 
 async def _service(request: Request, namespace: Annotated[str, Depends(admit)]) -> MemoryService:
