@@ -198,6 +198,8 @@ def test_an_odd_memory_is_refused_and_nothing_is_stored(rest: TestClient, body: 
         ({"query": "x", "page_size": 0}, 422),
         ({"query": "x", "page_size": 10**9}, 422),
         ({"query": "x", "page_size": 1.5}, 422),
+        ({"query": "x", "page_size": True}, 422),
+        ({"query": "x", "after": "-5.3e-14"}, 422),
         ({"query": "x", "alpha": 1.01}, 422),
         ({"query": "x", "alpha": -1}, 422),
         ({"query": "x", "min_similarity": 2}, 422),

@@ -16,7 +16,7 @@ MAX_ERRORS = 20
 MAX_PATH_CHARS = 64
 """Of the path to a field as an error repeats it: unknown fields have names of any length."""
 
-_NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]*)?")
+_NUMBER = re.compile(r"[+-]?[0-9]*[.]?[0-9]*([eE][+-]?[0-9]+)?")
 
 
 def _only_iso_text(value: object) -> object:
@@ -24,6 +24,13 @@ def _only_iso_text(value: object) -> object:
     if isinstance(value, datetime | None) or (isinstance(value, str) and not _NUMBER.fullmatch(value.strip())):
         return value
     raise ValueError("must be an ISO 8601 date and time, such as 2026-03-01T09:30:00Z")
+
+
+def _no_truth_value(value: object) -> object:
+    """Which pydantic would take for 0 or 1."""
+    if isinstance(value, bool):
+        raise ValueError("must be a number")  # noqa: TRY004 - pydantic wants this one
+    return value
 
 
 def _isoformat(moment: datetime) -> str:
@@ -37,8 +44,10 @@ def _from_inside(value: object) -> object:
 Moment: TypeAlias = Annotated[datetime, BeforeValidator(_only_iso_text), PlainSerializer(_isoformat, when_used="json")]
 StoredMoment: TypeAlias = Annotated[Moment, BeforeValidator(_from_inside)]
 """Of an answer: made from the microseconds that are kept."""
-Page: TypeAlias = Annotated[int, Field(ge=1, le=MAX_PAGE, description="Page, from 1")]
-PageSize: TypeAlias = Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE, description="Results on a page")]
+Page: TypeAlias = Annotated[int, BeforeValidator(_no_truth_value), Field(ge=1, le=MAX_PAGE, description="Page, from 1")]
+PageSize: TypeAlias = Annotated[
+    int, BeforeValidator(_no_truth_value), Field(ge=1, le=MAX_PAGE_SIZE, description="Results on a page")
+]
 TagFilter: TypeAlias = Annotated[TagMatch, Field(description="Whether a memory must carry any or all of the tags")]
 After: TypeAlias = Annotated[Moment | None, Field(description="Only memories created at or after this moment")]
 Before: TypeAlias = Annotated[Moment | None, Field(description="Only memories created before this moment")]
