@@ -1,6 +1,7 @@
 """The app in this process with a real file and the real model, and servers in processes of their own."""
 
 import os
+import ssl
 import subprocess
 import sys
 import time
@@ -47,7 +48,11 @@ class Server:
 
 @contextmanager
 def server_process(
-    folder: Path, *flags: str, command: Sequence[str] = (COMMAND,), **environment: str
+    folder: Path,
+    *flags: str,
+    command: Sequence[str] = (COMMAND,),
+    cafile: str | None = None,
+    **environment: str,
 ) -> Generator[Server, None, None]:
     """`mcp-memory serve` on a free port, stopped as a service manager would."""
     log = folder / "server.log"
@@ -55,7 +60,9 @@ def server_process(
     with log.open("wb") as stderr:
         process = subprocess.Popen(serve, stderr=stderr, stdout=subprocess.DEVNULL, env={**os.environ, **environment})
     try:
-        with httpx.Client(base_url=_address(process, log), timeout=HANG_SECONDS) as client:
+        verify = ssl.create_default_context(cafile=cafile)
+        address = _address(process, log, verify)
+        with httpx.Client(base_url=address, timeout=HANG_SECONDS, verify=verify) as client:
             yield Server(process, client, log)
     finally:
         process.terminate()
@@ -65,21 +72,21 @@ def server_process(
             process.kill()
 
 
-def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+def _address(process: subprocess.Popen[bytes], log: Path, verify: ssl.SSLContext) -> str:
     deadline = time.monotonic() + HANG_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         lines = [line for line in log.read_text().splitlines() if "Serving REST on " in line]
         if lines:
             url = lines[0].split("Serving REST on ")[1].split(" ")[0]
-            if _answers(f"{url}/ready"):
+            if _answers(f"{url}/ready", verify):
                 return url
         time.sleep(0.05)
     raise AssertionError(f"the server did not start: {log.read_text()}")
 
 
-def _answers(url: str) -> bool:
+def _answers(url: str, verify: ssl.SSLContext) -> bool:
     try:
-        return httpx.get(url, timeout=HANG_SECONDS).status_code == 200
+        return httpx.get(url, timeout=HANG_SECONDS, verify=verify).status_code == 200
     except httpx.TransportError:
         return False
 

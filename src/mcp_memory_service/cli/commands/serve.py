@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import socket
+import ssl
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +51,7 @@ def serve(settings: Settings) -> None:
         local_key(key_ring(settings), settings.local_key_path)
     is_closed = authentication_of(settings).is_required
     require_key_for_open_address(settings, has_keys=is_closed)
+    _require_certificate(settings)
     listener = _listen(settings.http_host, settings.http_port)
     asyncio.run(_open_once(settings))
     host, port = listener.getsockname()[:2]
@@ -70,6 +72,16 @@ def serve(settings: Settings) -> None:
         ssl_keyfile=settings.keyfile,
     )
     uvicorn.Server(config).run(sockets=[listener])
+
+
+def _require_certificate(settings: Settings) -> None:
+    """A certificate that cannot be used is said in one line, before anything is opened."""
+    if settings.certfile is None:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(settings.certfile, settings.keyfile)
+    except OSError as error:
+        raise ConfigurationError(f"The certificate {settings.certfile} cannot be used: {error}") from error
 
 
 def _exposure(settings: Settings, *, is_closed: bool) -> Iterator[str]:
