@@ -336,3 +336,9 @@ def test_explain_by_rest(rest: TestClient):
 def test_a_method_that_is_not_allowed_is_told_all_that_are(rest: TestClient, path: str, methods: set[str]):
     answer = rest.put(path)
     assert (answer.status_code, set(answer.headers["allow"].split(", "))) == (405, methods)
+
+
+def test_a_parameter_of_a_listing_is_given_once_but_tags(rest: TestClient):
+    answer = rest.get("/memories?memory_type=a&memory_type=b")
+    assert (answer.status_code, answer.json()["code"]) == (422, "parameter_repeated")
+    assert rest.get("/memories?tags=a&tags=b").status_code == 200
