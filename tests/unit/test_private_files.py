@@ -1,12 +1,16 @@
 """Files for their owner alone: never half a file under its name, and nothing left behind."""
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.errors import InvalidInput
-from mcp_memory_service.private_files import atomic_new_file, make_private, new_private_file
+from mcp_memory_service.private_files import atomic_new_file, make_private, new_private_file, remove_abandoned
 
 
 def names(folder: Path) -> set[str]:
@@ -65,3 +69,30 @@ def test_a_file_that_was_open_to_others_is_closed_to_them(tmp_path: Path):
     make_private(file)
     make_private(tmp_path / "missing")
     assert mode(file) == 0o600
+
+
+WRITE_UNTIL_KILLED = """
+import sys, time
+from pathlib import Path
+from mcp_memory_service.private_files import new_private_file
+
+with new_private_file(Path(sys.argv[1])) as part:
+    part.write_text("half a copy")
+    part.with_name(f"{part.name}-journal").touch()
+    print("begun", flush=True)
+    time.sleep(3600)
+"""
+
+
+def test_what_a_killed_process_left_behind_is_removed_at_once_and_what_is_being_written_is_not(tmp_path: Path):
+    command = [sys.executable, "-c", WRITE_UNTIL_KILLED, str(tmp_path / "a.backup")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"begun\n"
+        parts = {str(tmp_path / name) for name in names(tmp_path) if name.endswith(".part")}
+        assert {str(part) for part in remove_abandoned(tmp_path)} == parts != set()
+        writer.send_signal(signal.SIGKILL)
+        writer.wait(HANG_SECONDS)
+    assert len(names(tmp_path)) == 3  # the part, its journal and its lock
+    assert remove_abandoned(tmp_path) == []
+    assert names(tmp_path) == set()

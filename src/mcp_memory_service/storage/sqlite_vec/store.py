@@ -41,6 +41,7 @@ from ...models import (
     Vector,
     VectorSample,
 )
+from ...private_files import remove_abandoned
 from ..merging import source_items
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent, Inline, run_without_loop
@@ -172,7 +173,7 @@ class SqliteVecStorage:
 
         not_found = await self._write(delete_all)
         try:
-            await asyncio.to_thread(self._forget_index)
+            await asyncio.to_thread(self._forget_copies)
             await self.connections.outside_transaction(erasure.rewrite, self.connections.path)
             erased = await self.connections.outside_transaction(erasure.finish, erasure.READERS_WAIT_MILLISECONDS)
         except (StorageFull, StorageUnavailable) as error:
@@ -288,10 +289,13 @@ class SqliteVecStorage:
                 await self.connections.outside_transaction(erasure.finish, wait_milliseconds=0)
         return done
 
-    def _forget_index(self) -> None:
-        """Its file holds what was purged, if not as text."""
+    def _forget_copies(self) -> None:
+        """The file of the index holds what was purged, if not as text; what a killed backup or export left, as text."""
         with translated_errors():
-            index_file(self.connections.path).unlink(missing_ok=True)
+            index = index_file(self.connections.path)
+            index.unlink(missing_ok=True)
+            for part in remove_abandoned(index.parent):
+                logger.warning("%s is being written and may hold what was purged.", part)
         if self.index:
             self.index.build_again()
 
