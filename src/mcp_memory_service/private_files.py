@@ -4,7 +4,7 @@ import errno
 import os
 import re
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
@@ -12,12 +12,19 @@ from secrets import token_hex
 
 from .errors import InvalidInput, StoreRefused
 
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows
+    fcntl = None
+
 PRIVATE_MODE = 0o600
 FORGOTTEN_SECONDS = 86_400
 """A part this old belongs to a process that was killed."""
 NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)  # Windows has no such flag
+LOCK_SUFFIX = "-lock"
 NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 """What file systems say that have no links."""
+_UNFINISHED = re.compile(rf"(\..*\.[0-9a-f]{{16}}\.part)(-journal|-wal|-shm|{LOCK_SUFFIX})?")
 
 
 @contextmanager
@@ -43,14 +50,36 @@ def atomic_new_file(target: Path) -> Generator[Path, None, None]:
 @contextmanager
 def new_private_file(beside: Path) -> Generator[Path, None, None]:
     """An empty file next to another, removed with whatever was put beside it (a journal) unless it was renamed."""
-    _remove_forgotten(beside.parent)
+    remove_abandoned(beside.parent)
     part = beside.with_name(f".{beside.name}.{token_hex(8)}.part")
-    os.close(_created(part, owned_like=beside if beside.exists() else beside.parent))
+    owner = beside if beside.exists() else beside.parent
+    in_use = _locked(part.with_name(part.name + LOCK_SUFFIX))
     try:
+        os.close(_created(part, owned_like=owner))
         yield part
     finally:
+        os.close(in_use)
         for leftover in part.parent.glob(f"{escape(part.name)}*"):
             leftover.unlink(missing_ok=True)
+
+
+def remove_abandoned(folder: Path) -> list[Path]:
+    """A process that was killed leaves its unfinished file behind, with memories in it. In a folder that many users
+    share, those of others stay. Returns the unfinished files that are left: somebody is writing them, or may be."""
+    found: dict[Path, list[Path]] = {}
+    for file in folder.glob(".*.part*"):
+        ours = _UNFINISHED.fullmatch(file.name)
+        if ours:
+            found.setdefault(folder / ours[1], []).append(file)
+    left: list[Path] = []
+    for part, files in found.items():
+        with suppress(FileNotFoundError, PermissionError):
+            if _is_abandoned(part, files):
+                for file in files:
+                    file.unlink(missing_ok=True)
+            else:
+                left.append(part)
+    return left
 
 
 def create_private_file(path: Path) -> None:
@@ -120,11 +149,28 @@ def _exists(target: Path) -> InvalidInput:
     return InvalidInput(f"{target} exists already; name another file.", reason="file_exists", field="target")
 
 
-def _remove_forgotten(folder: Path) -> None:
-    """A process that was killed leaves its unfinished file behind, with memories in it. In a folder that many users
-    share, those of others stay."""
-    for part in folder.glob(".*.part*"):
-        is_ours = re.search(r"\.[0-9a-f]{16}\.part(-journal|-wal|-shm)?$", part.name)
-        with suppress(FileNotFoundError, PermissionError):
-            if is_ours and time.time() - part.stat().st_mtime > FORGOTTEN_SECONDS:
-                part.unlink()
+def _locked(lock: Path) -> int:
+    """A new file that is locked for as long as its descriptor is open, and so tells whether its process lives."""
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_MODE)
+    if fcntl is not None:
+        with suppress(OSError):  # no locks on this file system: its age tells
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return descriptor
+
+
+def _is_abandoned(part: Path, files: Sequence[Path]) -> bool:
+    """By its lock, or by its age where there is none: of an earlier version, or on a file system without locks."""
+    lock = part.with_name(part.name + LOCK_SUFFIX)
+    if fcntl is not None and lock in files:
+        descriptor = os.open(lock, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            pass
+        else:
+            return True
+        finally:
+            os.close(descriptor)
+    return time.time() - max(file.lstat().st_mtime for file in files) > FORGOTTEN_SECONDS

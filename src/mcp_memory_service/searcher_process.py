@@ -107,17 +107,23 @@ async def main() -> None:
         index=partial(LiveIndex, options=IndexOptions(setup.index_min_memories)),
     )
     try:
-        await storage.wait_ready()
-        answers.write(framed("ready"))
+        # Read ahead: a service that ends while the index is built is not waited for.
+        reading = asyncio.ensure_future(read_frame(asked))
+        ready = asyncio.ensure_future(storage.wait_ready())
+        await asyncio.wait({reading, ready}, return_when=asyncio.FIRST_COMPLETED)
+        if ready.done():
+            answers.write(framed("ready"))
         answering = Answering(storage, setup)
         while True:
             try:
-                task = await read_frame(asked)
+                task = await reading
             except asyncio.IncompleteReadError:
+                ready.cancel()
                 return
             assert isinstance(task, SearchTask), "sent by the service"
             answers.write(framed(await answering.answer(task)))
             await answers.drain()
+            reading = asyncio.ensure_future(read_frame(asked))
     finally:
         await storage.close()
 

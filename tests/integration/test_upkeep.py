@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -120,6 +121,39 @@ def test_purge_by_command(run_cli: Cli, tmp_path: Path):
     assert run_cli("purge", "--sqlite-path", str(tmp_path / "none.db")).code == 5
     assert not (tmp_path / "none.db").exists()
     assert json.loads(run_cli("stats", "--json").out)["memories"] == 1
+
+
+COPY_UNTIL_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from mcp_memory_service.private_files import atomic_new_file
+
+with atomic_new_file(Path(sys.argv[1])) as part:
+    part.write_text(sys.argv[2])
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_purge_takes_what_a_killed_backup_or_export_left_behind(run_cli: Cli, tmp_path: Path):
+    run_cli("store", "a zebracanary passes")
+    export = tmp_path / "cli.jsonl"
+    subprocess.run([sys.executable, "-c", COPY_UNTIL_KILLED, export, "a zebracanary passes"], check=False)
+    assert len(list(tmp_path.glob(".*.part"))) == 1
+    assert run_cli("purge", content_hash("a zebracanary passes")).code == 0
+    assert all(b"zebracanary" not in file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
+
+
+def test_an_answer_tells_nobody_where_the_store_lies(rest: TestClient, tmp_path: Path):
+    stored = rest.post("/memories", json={"content": "kept"}).json()["content_hash"]
+    next_in_line = tmp_path / "rest.db-next"
+    next_in_line.unlink()
+    next_in_line.mkdir()
+    answers = [rest.post("/memories", json={"content": "not stored"})]
+    (tmp_path / "rest.db").rename(tmp_path / "moved.db")
+    answers += [rest.post("/memories", json={"content": "nor this"}), rest.get(f"/memories/{stored}")]
+    answers += [rest.get("/stats"), rest.post("/memories/retrieve", json={"query": "kept"}), rest.get("/ready")]
+    assert [answer.status_code for answer in answers] == [503] * len(answers)
+    assert [answer.text for answer in answers if str(tmp_path) in answer.text] == []
 
 
 def test_a_purge_that_a_reader_holds_up_is_pending_and_the_next_write_ends_it(rest: TestClient, tmp_path: Path):

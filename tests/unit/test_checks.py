@@ -1,5 +1,6 @@
 """The rules for input: what they refuse, by which code, and that they change nothing."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -135,3 +136,25 @@ def test_weights_are_another_way_to_give_alpha():
     for alpha, fts, vector in ((0.5, 0.1, None), (None, 0.0, 0.0), (None, -1.0, None), (None, None, 2.0)):
         with pytest.raises(InvalidInput):
             checks.alpha_from_weights(alpha, fts, vector)
+
+
+@pytest.mark.parametrize(
+    "content", ["\ufdfa" * 222, "\ufdfa" * 200 + "x" * 1_000, "\u6f22" * 100_000, "\ufb03" * 10_000]
+)
+def test_text_that_hardly_grows_when_it_is_compared_is_taken(content: str):
+    checks.check_content(content, 100_000)
+
+
+@pytest.mark.parametrize(
+    ("check", "reason"),
+    [
+        (lambda: checks.check_content("\ufdfa" * 223, 100_000), "content_grows"),
+        (lambda: checks.check_query("\ufdfa" * 10_000), "query_grows"),
+        (lambda: checks.checked_tags(["fine", "\ufdfa" * 12]), "tags_grows"),
+    ],
+)
+def test_text_that_grows_when_it_is_compared_is_refused(check: Callable[[], object], reason: str):
+    """U+FDFA stands for 18 characters: 100,000 of them would be 1.8 million to cut into words."""
+    with pytest.raises(InvalidInput) as refused:
+        check()
+    assert refused.value.code == reason

@@ -1,12 +1,22 @@
 """Files for their owner alone: never half a file under its name, and nothing left behind."""
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.errors import InvalidInput, StoreRefused
-from mcp_memory_service.private_files import atomic_new_file, make_private, new_private_file, open_lock_file
+from mcp_memory_service.private_files import (
+    atomic_new_file,
+    make_private,
+    new_private_file,
+    open_lock_file,
+    remove_abandoned,
+)
 
 
 def names(folder: Path) -> set[str]:
@@ -95,3 +105,30 @@ def test_root_gives_away_what_it_has_made_and_nothing_else(tmp_path: Path):
     for lock in (new, old):
         os.close(open_lock_file(lock, owned_like=store))
     assert [(file.stat().st_uid, file.stat().st_gid) for file in (new, old)] == [(12345, 12345), (0, 0)]
+
+
+WRITE_UNTIL_KILLED = """
+import sys, time
+from pathlib import Path
+from mcp_memory_service.private_files import new_private_file
+
+with new_private_file(Path(sys.argv[1])) as part:
+    part.write_text("half a copy")
+    part.with_name(f"{part.name}-journal").touch()
+    print("begun", flush=True)
+    time.sleep(3600)
+"""
+
+
+def test_what_a_killed_process_left_behind_is_removed_at_once_and_what_is_being_written_is_not(tmp_path: Path):
+    command = [sys.executable, "-c", WRITE_UNTIL_KILLED, str(tmp_path / "a.backup")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"begun\n"
+        parts = {str(tmp_path / name) for name in names(tmp_path) if name.endswith(".part")}
+        assert {str(part) for part in remove_abandoned(tmp_path)} == parts != set()
+        writer.send_signal(signal.SIGKILL)
+        writer.wait(HANG_SECONDS)
+    assert len(names(tmp_path)) == 3  # the part, its journal and its lock
+    assert remove_abandoned(tmp_path) == []
+    assert names(tmp_path) == set()

@@ -1,7 +1,13 @@
 """Writers take turns in order, and one that is stuck holds the others up for a limited time."""
 
 import os
+import signal
+import subprocess
+import sys
 import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -88,3 +94,57 @@ def test_a_folder_that_is_gone_is_an_error(tmp_path: Path):
     turns = WriterQueue(tmp_path / "gone" / "store.db", timeout_seconds=1)
     with pytest.raises(FileNotFoundError), turns.turn():
         raise AssertionError("there is nothing to lock")
+
+
+TAKE_TURN = """
+import sys
+from pathlib import Path
+from mcp_memory_service.storage.sqlite_vec.file.writer_queue import WriterQueue
+
+with WriterQueue(Path(sys.argv[1]), timeout_seconds=3600).turn():
+    print("writes", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def writer_process(store: Path) -> Generator[subprocess.Popen[bytes], None, None]:
+    command = [sys.executable, "-c", TAKE_TURN, str(store)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_writer_that_was_stopped_is_named(tmp_path: Path):
+    store = tmp_path / "store.db"
+    with writer_process(store) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"writes\n"
+        writer.send_signal(signal.SIGSTOP)
+        late = WriterQueue(store, timeout_seconds=0.05)
+        with pytest.raises(StorageUnavailable, match=f"process {writer.pid} .*try again"), late.turn():
+            raise AssertionError("two have the turn")
+
+
+def test_a_writer_that_was_stopped_before_its_turn_is_named(tmp_path: Path):
+    store = tmp_path / "store.db"
+    with writer_process(store) as writer:
+        with WriterQueue(store, timeout_seconds=HANG_SECONDS).turn():
+            deadline = time.monotonic() + HANG_SECONDS
+            next_in_line = tmp_path / "store.db-next"
+            while str(writer.pid) not in (next_in_line.read_text() if next_in_line.exists() else ""):
+                assert writer.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            writer.send_signal(signal.SIGSTOP)
+        late = WriterQueue(store, timeout_seconds=0.05)
+        with pytest.raises(StorageUnavailable, match=f"process {writer.pid} "), late.turn():
+            raise AssertionError("it has overtaken")
+
+
+def test_nobody_is_named_who_has_written_and_left(tmp_path: Path):
+    with WriterQueue(tmp_path / "store.db", timeout_seconds=HANG_SECONDS).turn():
+        pass
+    assert not (tmp_path / "store.db-turn").read_text().strip()

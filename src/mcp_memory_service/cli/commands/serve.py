@@ -142,5 +142,4 @@ def _listen(host: str, port: int) -> socket.socket:
             f"Cannot serve on {host}:{port} ({error.strerror or error}):"
             " set MCP_MEMORY_HTTP_HOST or MCP_MEMORY_HTTP_PORT."
         ) from error
-    listener.set_inheritable(True)
     return listener

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import groupby
 
 # Part of a name when they end it ("c++", "c#", "f#"), punctuation everywhere else.
@@ -22,6 +23,9 @@ _UNSPACED_RANGES = (
     (0xF900, 0xFAFF),
     (0x20000, 0x3FFFF),
 )
+
+_KEPT_CHARACTERS = 8_192
+"""More than a text of any language has; asked for every character."""
 
 
 def fold(text: str) -> str:
@@ -55,6 +59,7 @@ def matching_units(words: list[str]) -> list[str]:
     return [unit for word in words for unit in _units(word)]
 
 
+@lru_cache(_KEPT_CHARACTERS)
 def _belongs_to_word(character: str) -> bool:
     category = unicodedata.category(character)
     return category[0] in "LNM" or category == "So"
@@ -77,6 +82,7 @@ def _units(word: str) -> Iterator[str]:
             yield "".join(run)
 
 
+@lru_cache(_KEPT_CHARACTERS)
 def is_unspaced(character: str) -> bool:
     code = ord(character)
     return any(low <= code <= high for low, high in _UNSPACED_RANGES)

@@ -174,6 +174,8 @@ class _Searcher:
 
     async def ask(self, task: SearchTask) -> SearchResult | None:
         """None if it cannot answer, or not as well as this process may."""
+        if self._to.is_closing():  # it has ended since it was chosen: nobody would hand out its answer
+            return None
         answer: asyncio.Future[SearchResult | None] = asyncio.get_running_loop().create_future()
         self._asked.append(answer)
         try:
@@ -196,7 +198,8 @@ class _Searcher:
                         return
             finally:
                 reading.cancel()
-            waiting, answer = self._asked.popleft(), reading.result()
+            answer = reading.result()  # first: if it has ended, everybody who asked is told so by `stop`
+            waiting = self._asked.popleft()
             if not waiting.done():  # who asked may have gone
                 waiting.set_result(answer if isinstance(answer, SearchResult) else None)
 

@@ -36,6 +36,10 @@ MIN_SHARE = 1e-6
 # Clocks of machines differ; what is further ahead than this is a mistake.
 MAX_CLOCK_SKEW = MICROSECONDS_PER_DAY // 24 // 12
 MAX_INTEGER = 2**63 - 1
+# One character can stand for up to 18 in the form in which words are compared (NFKC): so many times as many make a text
+# take longer to cut than any of its length. Short ones may have such characters only.
+MAX_GROWTH = 4
+MAX_SHORT_CHARS = 4_000
 
 _CONTENT_HASH = re.compile("[0-9a-f]{64}")
 _IDEMPOTENCY_KEY = re.compile(f"[ -~]{{1,{MAX_KEY_CHARS}}}")
@@ -46,12 +50,14 @@ _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 def check_content(content: str, max_chars: int) -> None:
     check_text(content, "content", max_chars)
+    _check_growth(content, "content", MAX_SHORT_CHARS)
     if not _has_something_visible(content):
         raise InvalidInput("content is empty.", reason="content_empty", field="content")
 
 
 def check_query(query: str) -> None:
     check_text(query, "query", MAX_QUERY_CHARS)
+    _check_growth(query, "query", MAX_SHORT_CHARS)
     if not _has_something_visible(query):
         raise InvalidInput("query is empty.", reason="query_empty", field="query")
 
@@ -71,6 +77,7 @@ def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
         raise InvalidInput(f"{len(tags)} tags are too many: at most {MAX_TAGS}.", reason="too_many_tags", field="tags")
     for tag in tags:
         check_text(tag, "tags", MAX_TAG_CHARS, line_breaks=False)
+        _check_growth(tag, "tags", MAX_TAG_CHARS)
         if not tag.strip():
             raise InvalidInput("A tag is empty.", reason="tag_empty", field="tags")
     return tuple(unicodedata.normalize("NFC", tag).strip() for tag in tags)
@@ -202,6 +209,19 @@ def check_text(text: str, field: str, max_chars: int, *, line_breaks: bool = Tru
     raise InvalidInput(
         f"{field} has the control character U+{ord(character):04X}; {allowed}.", reason="control_character", field=field
     )
+
+
+def _check_growth(text: str, field: str, max_short: int) -> None:
+    if text.isascii():
+        return
+    grown = len(unicodedata.normalize("NFKC", text))
+    if grown > max(MAX_GROWTH * len(text), max_short):
+        raise InvalidInput(
+            f"{field} has {len(text)} characters that stand for {grown} (in Unicode's form NFKC, in which words are"
+            f" compared), more than {MAX_GROWTH} times as many: write them out.",
+            reason=f"{field}_grows",
+            field=field,
+        )
 
 
 def _check_json(value: JsonValue, depth: int) -> None:

@@ -41,7 +41,8 @@ from ...models import (
     Vector,
     VectorSample,
 )
-from ..merging import source_items
+from ...private_files import remove_abandoned
+from ..merging import apply_patch, source_items
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent, Inline, run_without_loop
 from ..vectors import checked_items
@@ -49,6 +50,7 @@ from .file.connection import connect, create_store_file, make_store_private, tra
 from .file.connections import ConnectionPool, writer_queue
 from .file.filesystems import require_trustworthy
 from .index import IndexFactory, SearchIndex, index_file
+from .prepared_text import PreparedText
 from .queries import feedback as learning
 from .queries import graph, idempotency, reads, writes
 from .queries.snapshot import SnapshotReads
@@ -107,9 +109,11 @@ class SqliteVecStorage:
         return await cls.open(path, model_id, dimension, analyze, on_any_filesystem=on_any_filesystem)
 
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
+        prepared = await self._prepared_text(item.memory for item in items)
+
         def store_all(connection: apsw.Connection) -> list[StoreOutcome]:
             return [
-                writes.store_memory(connection, item.memory, item.vectors, self._analyze)
+                writes.store_memory(connection, item.memory, item.vectors, prepared)
                 for item in self._checked(connection, items)
             ]
 
@@ -160,7 +164,9 @@ class SqliteVecStorage:
     async def update(
         self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, key: IdempotencyKey | None = None
     ) -> Memory | None:
-        return await self._write(idempotency.patch, namespace, content_hash, patch, now, self._analyze, key)
+        known = await self.get_many(namespace, [content_hash]) if patch.tags is not None else []
+        prepared = await self._prepared_text(apply_patch(memory, patch, now) for memory in known)
+        return await self._write(idempotency.patch, namespace, content_hash, patch, now, prepared, key)
 
     async def delete(self, namespace: str, content_hash: str, key: IdempotencyKey | None = None) -> bool:
         return await self._write(idempotency.delete, namespace, content_hash, key)
@@ -172,7 +178,7 @@ class SqliteVecStorage:
 
         not_found = await self._write(delete_all)
         try:
-            await asyncio.to_thread(self._forget_index)
+            await asyncio.to_thread(self._forget_copies)
             await self.connections.outside_transaction(erasure.rewrite, self.connections.path)
             erased = await self.connections.outside_transaction(erasure.finish, erasure.READERS_WAIT_MILLISECONDS)
         except (StorageFull, StorageUnavailable) as error:
@@ -188,10 +194,11 @@ class SqliteVecStorage:
         self, namespace: str, source: str, items: Sequence[EmbeddedMemory], edges: Sequence[Edge]
     ) -> SourceOutcome:
         by_id = source_items(namespace, source, items, edges)
+        prepared = await self._prepared_text(item.memory for item in by_id.values())
 
         def replace_all(connection: apsw.Connection) -> SourceOutcome:
             checked = {item.memory.content_hash: item for item in self._checked(connection, by_id.values())}
-            return graph.replace_source(connection, namespace, source, checked, edges, self._analyze)
+            return graph.replace_source(connection, namespace, source, checked, edges, prepared)
 
         return await self._write(replace_all)
 
@@ -288,10 +295,16 @@ class SqliteVecStorage:
                 await self.connections.outside_transaction(erasure.finish, wait_milliseconds=0)
         return done
 
-    def _forget_index(self) -> None:
-        """Its file holds what was purged, if not as text."""
+    async def _prepared_text(self, memories: Iterable[Memory]) -> PreparedText:
+        return await asyncio.to_thread(PreparedText, self._analyze, memories)
+
+    def _forget_copies(self) -> None:
+        """The file of the index holds what was purged, if not as text; what a killed backup or export left, as text."""
         with translated_errors():
-            index_file(self.connections.path).unlink(missing_ok=True)
+            index = index_file(self.connections.path)
+            index.unlink(missing_ok=True)
+            for part in remove_abandoned(index.parent):
+                logger.warning("%s is being written and may hold what was purged.", part)
         if self.index:
             self.index.build_again()
 

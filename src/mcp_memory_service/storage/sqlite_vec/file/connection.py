@@ -2,6 +2,7 @@
 
 import errno
 import json
+import logging
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ import sqlite_vec
 from ....backoff import backoff
 from ....errors import EngineTooOld, StorageFull, StorageReadOnly, StorageUnavailable, StoreCorrupt, StoreRefused
 from ....private_files import create_private_file, make_private
+
+logger = logging.getLogger(__name__)
 
 # Below: the WAL-reset corruption bug (fixed after 3.51.2) and FTS5 flaws, the last fixed in 3.54.0.
 MIN_SQLITE_VERSION = (3, 54, 0)
@@ -95,7 +98,7 @@ def connect(path: Path, *, read_only: bool) -> apsw.Connection:
         _set(connection, name, value)
         actual = connection.execute(f"PRAGMA {name}").get
         if actual != expected:
-            raise StorageUnavailable(f"SQLite refused {name}={value} for {path} (it stays {actual}).")
+            raise StorageUnavailable(f"SQLite refused {name}={value} for the store file (it stays {actual}).")
     connection.enable_load_extension(True)
     connection.load_extension(sqlite_vec.loadable_path())
     connection.enable_load_extension(False)
@@ -139,7 +142,9 @@ def translated_errors() -> Generator[None, None, None]:
             raise StorageFull("The disk is full.") from error
         what, reason = "The store", str(error)
         if isinstance(error, OSError):
-            what, reason = error.filename or what, error.strerror or reason
+            # Not where it is: clients are told, and that is for the log.
+            logger.warning("%s: %s", error.filename, error.strerror)
+            what, reason = Path(str(error.filename or what)).name, error.strerror or reason
         raise StorageUnavailable(f"{what} cannot be read or written: {reason}") from error
 
 

@@ -1,6 +1,7 @@
 """The pool of a store: one writing connection and a few reading ones, and the threads that run them."""
 
 import asyncio
+import logging
 import os
 import shutil
 import time
@@ -20,6 +21,8 @@ from .writer_queue import WriterQueue
 
 T = TypeVar("T")
 P = ParamSpec("P")
+
+logger = logging.getLogger(__name__)
 
 READER_THREADS = 4
 DISK_ERRORS = (apsw.IOError, apsw.FullError, apsw.CorruptError, apsw.CantOpenError, apsw.NoMemError)
@@ -136,7 +139,8 @@ class ConnectionPool:
         """A file that was deleted or replaced would answer from what it had, and take writes that are lost at the next
         start."""
         if _identity(self.path) != self._identity:
-            raise StorageUnavailable(f"{self.path} was moved, deleted or replaced; restart the service.")
+            logger.warning("%s is not the file that was opened.", self.path)
+            raise StorageUnavailable("The store file was moved, deleted or replaced; restart the service.")
 
     def _transact(self, work: Callable[[apsw.Connection], T], end: Literal["COMMIT", "ROLLBACK"], asked: float) -> T:
         try:
@@ -152,7 +156,7 @@ class ConnectionPool:
     def _turn(self, asked: float) -> Generator[None, None, None]:
         """`asked` is when the write was asked for: it may have waited for others of this process."""
         if self._writer.connection.readonly("main"):
-            raise StorageReadOnly(f"{self.path} can be read but not written.")
+            raise StorageReadOnly("The store file can be read but not written.")
         with self._queue.turn(time.monotonic() - asked):
             self.require_same_file()  # in our turn: nobody replaces the file now
             yield

@@ -3,13 +3,14 @@
 SQLite's own lock goes to whoever asks at the right moment: with eight busy processes one can wait for seconds. Here a
 writer locks the door (`-next`), then the turn (`-turn`), and unlocks the door only when it has the turn; so a writer
 that has just written cannot overtake one that waits. The kernel unlocks the files of a process that dies. SQLite's
-lock still decides who writes: the queue only keeps the order.
+lock still decides who writes: the queue only keeps the order. Who holds one of the files writes its number into it, so
+that others can say for whom they wait.
 """
 
 import os
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ....errors import StorageUnavailable, StoreRefused
@@ -23,6 +24,8 @@ except ModuleNotFoundError:  # Windows: writers wait by SQLite's lock alone
 MIN_WAIT_SECONDS = 1.0
 DOOR_SUFFIX = "-next"
 TURN_SUFFIX = "-turn"
+SIGNATURE_BYTES = 12
+"""A process id and spaces; always as many, so that a file is not cut and lengthened for every write."""
 
 
 class WriterQueue:
@@ -95,6 +98,7 @@ class _Waiting:
         except BlockingIOError:
             return False
         self._leave_door()
+        _sign(self._turn, str(os.getpid()))
         self._has_turn = True
         return True
 
@@ -104,11 +108,13 @@ class _Waiting:
         failure: OSError | None = None
         try:
             fcntl.flock(self._door, fcntl.LOCK_EX)
+            _sign(self._door, str(os.getpid()))
             fcntl.flock(self._turn, fcntl.LOCK_EX)
+            _sign(self._turn, str(os.getpid()))
         except OSError as error:
             failure = error
-        self._leave_door()
         with self._state:
+            self._leave_door()
             self._has_turn, self._failure = failure is None, failure
             self._state.notify()
             if self._given_up:
@@ -127,10 +133,17 @@ class _Waiting:
                 self.leave()
                 raise self._failure
             self._given_up = not self._has_turn
-        if self._given_up:
-            raise StorageUnavailable("Another process keeps the store from being written; try again.")
+            if self._given_up:
+                raise StorageUnavailable(f"{self._held_by()} keeps the store from being written; try again.")
+
+    def _held_by(self) -> str:
+        """Who writes or, while nobody does, who is next and does not begin, as a process that was stopped."""
+        signed = _signature(self._turn) or (self._door and _signature(self._door))
+        return f"The process {signed}" if signed else "Another process"
 
     def leave(self) -> None:
+        if self._has_turn:
+            _sign(self._turn, "")
         os.close(self._turn)
 
     def leave_queue(self) -> None:
@@ -141,3 +154,13 @@ class _Waiting:
         if self._door is not None:
             os.close(self._door)
             self._door = None
+
+
+def _sign(lock: int, process: str) -> None:
+    with suppress(OSError):  # on a full disk: the lock is held all the same
+        os.pwrite(lock, process.ljust(SIGNATURE_BYTES).encode(), 0)
+
+
+def _signature(lock: int) -> str:
+    """Of who holds a lock file; empty if that is not known."""
+    return os.pread(lock, SIGNATURE_BYTES, 0).decode(errors="replace").strip()

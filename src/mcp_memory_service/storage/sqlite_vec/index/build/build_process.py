@@ -3,11 +3,15 @@
     python -m mcp_memory_service.storage.sqlite_vec.index.build.build_process STORE SEQUENCE
 
 SEQUENCE is the change that the index has to have at the least. Of several at once, one builds; the others wait for it
-and mostly find nothing left to do.
+and mostly find nothing left to do. It ends with its standard input, which who started it holds open: what nobody waits
+for is not built.
 """
 
+import _thread
 import os
+import signal
 import sys
+import threading
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -75,5 +79,15 @@ def _one_at_a_time(store: Path) -> Generator[None, None, None]:
         os.close(lock)
 
 
+def _end_with_input() -> None:
+    """As by Ctrl-C, so that an unfinished file is removed."""
+    os.read(0, 1)  # not by sys.stdin: its lock would be held when this process ends
+    if hasattr(signal, "pthread_kill"):  # wakes the main thread also while it waits for the lock
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
+
+
 if __name__ == "__main__":
+    threading.Thread(target=_end_with_input, daemon=True).start()
     main(Path(sys.argv[1]), int(sys.argv[2]))

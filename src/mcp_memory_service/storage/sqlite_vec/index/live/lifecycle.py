@@ -251,14 +251,16 @@ class LiveIndex:
             BUILDER,
             str(self._path),
             str(least.sequence),
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE,  # open for as long as this process lives, and the builder no longer
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
             # Threads of its own would take the cores from searches.
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
         )
+        assert process.stderr is not None, "it was started with pipes"
         try:
-            _, errors = await process.communicate()
+            errors = await process.stderr.read()
+            await process.wait()
         except asyncio.CancelledError:
             with suppress(ProcessLookupError):
                 process.kill()
