@@ -2,9 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import given
@@ -48,19 +48,18 @@ async def _store_again(store: SqliteVecStorage) -> object:
     return await store.store_batch([EmbeddedMemory(again, LONG.vectors)])
 
 
-@pytest.mark.parametrize(
-    ("is_known", "write"),
-    [
-        (False, lambda store: store.store_batch([LONG])),
-        (True, _store_again),
-        (True, lambda store: store.update("default", LONG.memory.content_hash, MemoryPatch(tags=("new",)), 2)),
-        (False, lambda store: store.replace_source("default", SOURCE, [NOTE], [])),
-    ],
-    ids=["store", "store again", "update", "replace a source"],
-)
-async def test_others_write_while_a_long_text_is_cut_into_words(
-    tmp_path: Path, is_known: bool, write: Callable[[SqliteVecStorage], Coroutine[Any, Any, object]]
-):
+Write: TypeAlias = Callable[[SqliteVecStorage], Coroutine[Any, Any, object]]
+WRITES: Mapping[str, tuple[bool, Write]] = {
+    "store": (False, lambda store: store.store_batch([LONG])),
+    "store again": (True, _store_again),
+    "update": (True, lambda store: store.update("default", LONG.memory.content_hash, MemoryPatch(tags=("new",)), 2)),
+    "replace a source": (False, lambda store: store.replace_source("default", SOURCE, [NOTE], [])),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+async def test_others_write_while_a_long_text_is_cut_into_words(tmp_path: Path, name: str):
+    is_known, write = WRITES[name]
     path = tmp_path / "store.db"
     analyzer = SlowAnalyzer()
     other = await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text)
