@@ -22,7 +22,7 @@ from ...timestamps import EARLIEST_MICROSECONDS, MICROSECONDS_PER_DAY
 
 MAX_TAG_CHARS = 200
 MAX_NAME_CHARS = 200
-"""Of memory_type, source and session."""
+"""Of memory_type, source, session and namespace."""
 MAX_METADATA_DEPTH = 20
 MAX_QUERY_CHARS = 10_000
 MAX_KEY_CHARS = 200
@@ -65,6 +65,17 @@ def check_name(name: str | None, field: str) -> None:
         raise InvalidInput(f"{field} is empty; leave it out instead.", reason=f"{field}_empty", field=field)
 
 
+def check_namespace(namespace: str) -> None:
+    """Short, visible text, without the star that stands for several namespaces."""
+    check_text(namespace, "namespace", MAX_NAME_CHARS, line_breaks=False)
+    if not namespace or namespace != namespace.strip() or "*" in namespace:
+        raise InvalidInput(
+            "A namespace has at least one character, none of them *, and no spaces around it.",
+            reason="namespace_invalid",
+            field="namespace",
+        )
+
+
 def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
     """The tags in NFC and trimmed, which is how they are stored."""
     if len(tags) > MAX_TAGS:
@@ -81,11 +92,11 @@ def check_sequence(sequence: int | None) -> None:
         raise InvalidInput("sequence must be 0 to 2^63 - 1.", reason="sequence_out_of_range", field="sequence")
 
 
-def check_moment(moment: int | None, field: str, now: int) -> None:
-    """For created_at and updated_at."""
+def check_moment(moment: int | None, field: str, now: int | None) -> None:
+    """For created_at and updated_at; without `now`, they may lie ahead."""
     if moment is not None and moment < EARLIEST_MICROSECONDS:
         raise InvalidInput(f"{field} lies before year 1.", reason="timestamp_out_of_range", field=field)
-    if moment is not None and moment > now + MAX_CLOCK_SKEW:
+    if moment is not None and now is not None and moment > now + MAX_CLOCK_SKEW:
         raise InvalidInput(f"{field} lies in the future.", reason="timestamp_in_future", field=field)
 
 
