@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from secrets import token_hex
+from typing import TextIO
 
 from .errors import InvalidInput
 
@@ -17,6 +18,9 @@ FORGOTTEN_SECONDS = 86_400
 """A part this old belongs to a process that was killed."""
 NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 """What file systems say that have no links."""
+
+NO_UNNAMED_FILES = frozenset({errno.EISDIR, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
+"""What file systems say that have none."""
 
 
 @contextmanager
@@ -37,6 +41,36 @@ def atomic_new_file(target: Path) -> Generator[Path, None, None]:
                 raise
             part.rename(target)
         sync_folder(target.parent)
+
+
+@contextmanager
+def unnamed_new_file(target: Path) -> Generator[TextIO, None, None]:
+    """A file for text that has no name until the block ends: nothing is left of it if the process is killed. Then it is
+    synced and named `target`; InvalidInput if that name is taken. Where no file can be without a name, it has one, and
+    what is left of it is removed by the next one for the same target."""
+    if target.exists():
+        raise _exists(target)
+    try:
+        descriptor = os.open(target.parent, os.O_TMPFILE | os.O_RDWR, PRIVATE_MODE)
+    except (AttributeError, OSError) as error:  # the former where the system knows no such files
+        if isinstance(error, OSError) and error.errno not in NO_UNNAMED_FILES:
+            raise
+        for forgotten in target.parent.glob(f".{escape(target.name)}.*.part"):
+            forgotten.unlink(missing_ok=True)
+        with atomic_new_file(target) as part, part.open("w", encoding="utf-8") as out:
+            yield out
+        return
+    with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+        give_to_owner_of(target.parent, descriptor)
+        yield out
+        out.flush()
+        os.fsync(descriptor)
+        try:
+            # Given a folder, Python follows the link to what has no name yet.
+            os.link(f"/proc/self/fd/{descriptor}", target, src_dir_fd=descriptor, follow_symlinks=True)
+        except FileExistsError:
+            raise _exists(target) from None
+    sync_folder(target.parent)
 
 
 @contextmanager

@@ -1,12 +1,14 @@
 """Files for their owner alone: never half a file under its name, and nothing left behind."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from mcp_memory_service.errors import InvalidInput
-from mcp_memory_service.private_files import atomic_new_file, make_private, new_private_file
+from mcp_memory_service.private_files import atomic_new_file, make_private, new_private_file, unnamed_new_file
 
 
 def names(folder: Path) -> set[str]:
@@ -24,6 +26,52 @@ def test_a_file_gets_its_name_when_it_is_whole(tmp_path: Path):
         part.write_text("whole")
         assert not target.exists()
     assert (target.read_text(), mode(target), names(tmp_path)) == ("whole", 0o600, {"target"})
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from mcp_memory_service.private_files import unnamed_new_file
+with unnamed_new_file(Path(sys.argv[1])) as out:
+    out.write("half of a secret")
+    out.flush()
+    print("written", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_nothing_is_left_of_a_file_without_a_name_when_its_writer_is_killed(tmp_path: Path):
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "target")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"written\n"
+        writer.kill()
+    assert names(tmp_path) == set()
+
+
+def test_a_file_without_a_name_gets_one_when_it_is_whole(tmp_path: Path):
+    target = tmp_path / "target"
+    with unnamed_new_file(target) as out:
+        out.write("whole")
+        assert names(tmp_path) == set()
+    assert (target.read_text(), mode(target), names(tmp_path)) == ("whole", 0o600, {"target"})
+    with pytest.raises(InvalidInput, match="exists already"), unnamed_new_file(target):
+        pytest.fail("the name is taken")
+    with pytest.raises(InvalidInput, match="exists already"), unnamed_new_file(tmp_path / "other") as out:
+        (tmp_path / "other").write_text("first")
+    assert (tmp_path / "other").read_text() == "first"
+
+
+def test_where_every_file_has_a_name_what_was_left_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    left = tmp_path / f".target.{'0' * 16}.part"
+    left.write_text("half of a secret")
+    with unnamed_new_file(tmp_path / "target") as out:
+        out.write("whole")
+        assert not left.exists()
+    assert ((tmp_path / "target").read_text(), names(tmp_path)) == ("whole", {"target"})
 
 
 def test_a_file_that_fails_half_way_leaves_nothing(tmp_path: Path):
