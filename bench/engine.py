@@ -74,7 +74,7 @@ async def service_on(backends: Backends, folder: Path) -> AsyncGenerator[MemoryS
     """As `serve` makes it, with the processes that share its searches."""
     settings = _settings(folder)
     policy = settings.hybrid.policy(None)
-    searchers = searcher_pool(settings, backends.embedder, policy)
+    searchers = searcher_pool(settings, backends.embedder)
     try:
         yield MemoryService(backends.storage, backends.embedder, policy=policy, searchers=searchers)
     finally:

@@ -14,8 +14,8 @@ from .access.keys import KeyRing
 from .config import EmbeddingSettings, QdrantSettings, Settings
 from .embeddings.base import Embedder
 from .errors import ConfigurationError, InvalidInput
-from .hybrid_search import RankingPolicy, indexed_text
-from .models import DEFAULT_NAMESPACE, Progress
+from .hybrid_search import indexed_text
+from .models import Progress
 from .searcher_process import COMMAND, SearcherSetup
 from .services import MemoryService, PoolLimits, SearcherPool, ServiceLimits
 from .storage.ports import Store
@@ -115,15 +115,13 @@ async def open_service(
         storage, embedder = await opened.enter_async_context(
             open_backends(settings, with_index=warm_up, must_exist=must_exist)
         )
-        tuning = await storage.current_tuning(DEFAULT_NAMESPACE)
-        policy = settings.hybrid.policy(tuning.weights if tuning else None)
-        searchers = searcher_pool(settings, embedder, policy) if warm_up else None
+        searchers = searcher_pool(settings, embedder) if warm_up else None
         if searchers:
             opened.push_async_callback(searchers.close)
         service = MemoryService(
             storage,
             embedder,
-            policy=policy,
+            tuned=settings.hybrid.policy,
             limits=ServiceLimits(settings.max_content_chars, settings.max_memories),
             searchers=searchers,
         )
@@ -151,7 +149,7 @@ def key_ring(settings: Settings) -> KeyRing:
     return KeyRing(settings.keys_path, now_microseconds)
 
 
-def searcher_pool(settings: Settings, embedder: Embedder, policy: RankingPolicy) -> SearcherPool | None:
+def searcher_pool(settings: Settings, embedder: Embedder) -> SearcherPool | None:
     """Processes that share the searches of a SQLite store; None where they are switched off, or have no core."""
     processes = settings.search_processes
     if processes is None:
@@ -166,7 +164,6 @@ def searcher_pool(settings: Settings, embedder: Embedder, policy: RankingPolicy)
         embedder.dimension,
         settings.allow_network_filesystem,
         settings.search_index_min_memories,
-        policy,
     )
     return SearcherPool(COMMAND, setup, PoolLimits(processes))
 

@@ -15,9 +15,10 @@ from functools import partial
 from pathlib import Path
 
 from .errors import EmbedderUnavailable, MemoryServiceError, StoreRefused
-from .hybrid_search import RankingPolicy, indexed_text
+from .hybrid_search import indexed_text
+from .lru import LruCache
 from .models import Vector
-from .services.search.cached_inputs import CachedInputs, QueryVectors
+from .services.search.cached_inputs import MAX_NAMESPACES, CachedInputs, QueryVectors
 from .services.search.results import SearchResult
 from .services.search.search import Search
 from .services.search.searchers import SearchTask, framed, read_frame
@@ -27,9 +28,6 @@ from .timestamps import now_microseconds
 
 # A module that is run by its name would be there twice, and its classes would not be those that are sent.
 COMMAND = (sys.executable, "-P", "-c", f"from {__name__} import run; run()")
-
-MAX_NAMESPACES = 256
-"""Of so many what is known of their tags is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,6 @@ class SearcherSetup:
     dimension: int | None
     on_any_filesystem: bool
     index_min_memories: int
-    policy: RankingPolicy
 
 
 class NoEmbedder:
@@ -65,8 +62,7 @@ class Answering:
     def __init__(self, storage: Store, setup: SearcherSetup) -> None:
         self._storage = storage
         self._query_vectors = QueryVectors(NoEmbedder(setup.model_id, setup.dimension))
-        self._policy = setup.policy
-        self._by_namespace: dict[str, tuple[Search, int]] = {}
+        self._by_namespace: LruCache[str, tuple[Search, int]] = LruCache(MAX_NAMESPACES)
         """With the number of writes that its tags are known to follow."""
 
     async def answer(self, task: SearchTask) -> SearchResult | None:
@@ -79,17 +75,17 @@ class Answering:
 
     def _search(self, task: SearchTask) -> Search:
         namespace = task.where.namespace
-        search, writes = self._by_namespace.get(namespace) or (self._new_search(namespace), task.writes)
+        search, writes = self._by_namespace.get(namespace) or (self._new_search(task), task.writes)
         if writes != task.writes:
             search.inputs.tags.forget()
-        if len(self._by_namespace) >= MAX_NAMESPACES:
-            self._by_namespace.clear()
-        self._by_namespace[namespace] = search, task.writes
+        if search.policy != task.policy:
+            search = search.with_policy(task.policy)
+        self._by_namespace.put(namespace, (search, task.writes))
         return search
 
-    def _new_search(self, namespace: str) -> Search:
-        inputs = CachedInputs(self._storage, self._query_vectors, namespace, time.monotonic)
-        return Search(self._storage, inputs, self._policy, now_microseconds, time.monotonic)
+    def _new_search(self, task: SearchTask) -> Search:
+        inputs = CachedInputs(self._storage, self._query_vectors, task.where.namespace, time.monotonic)
+        return Search(self._storage, inputs, task.policy, now_microseconds, time.monotonic)
 
 
 async def main() -> None:

@@ -69,11 +69,11 @@ async def test_a_small_namespace_is_sampled_whole_and_a_large_one_up_to_the_limi
 
 async def test_rare_words_are_rarer_than_common_ones_and_unknown_ones_the_rarest(store: Store):
     await store.store_batch([turn(None, None, f"tunnel number{i}") for i in range(9)])
-    rarities = await store.inverse_document_frequencies(["tunnel", "number3", "absent"])
+    rarities = await store.inverse_document_frequencies("default", ["tunnel", "number3", "absent"])
     assert rarities["tunnel"] == 0.0
     assert rarities["number3"] == pytest.approx(math.log(8.5 / 1.5))
     assert rarities["absent"] == pytest.approx(math.log(9.5 / 0.5))
-    assert await store.inverse_document_frequencies([]) == {}
+    assert await store.inverse_document_frequencies("default", []) == {}
 
 
 async def test_a_keyword_search_says_which_words_of_the_query_its_best_hit_has(store: Store):

@@ -10,12 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from tests.contract.memories import memory
 from tests.integration.conftest import COMMAND, Finished
 from tests.support.patience import HANG_SECONDS
 from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.cli.lines import PART_LINES
+from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
+from mcp_memory_service.hybrid_search import indexed_text
+from mcp_memory_service.models import EmbeddedMemory
+from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 Run = Callable[..., Finished]
 
@@ -54,6 +60,51 @@ def test_what_is_exported_and_imported_is_the_same_in_every_store(run_cli: Run, 
         again = run_cli("import", str(file), **settings)
         assert again.out == "4 lines read: 0 stored, 4 known already.\n"
         assert exported(run_cli("export", **settings).out) == first
+
+
+SHARED: list[dict[str, Any]] = [
+    {"content": "the tunnel", "tags": ["ours"]},
+    {"content": "the tunnel", "tags": ["theirs"], "namespace": "team/ops"},
+    {"content": "the port", "namespace": "team/ops"},
+]
+
+
+def test_namespaces_travel_with_their_memories(run_cli: Run, tmp_path: Path):
+    done = run_cli("import", "-", stdin=as_lines(SHARED))
+    assert (done.code, done.out) == (0, "3 lines read: 3 stored, 0 known already.\n")
+    whole = run_cli("export").out
+    other = {"MCP_MEMORY_SQLITE_PATH": str(tmp_path / "other.db")}
+    assert run_cli("import", "-", stdin=whole, **other).code == 0
+    assert run_cli("export", **other).out == whole
+    theirs = exported(run_cli("export", "--namespace", "team/ops").out)
+    assert {(line["namespace"], line["content"]) for line in theirs} == {
+        ("team/ops", "the tunnel"),
+        ("team/ops", "the port"),
+    }
+
+
+def test_an_import_can_choose_the_namespace(run_cli: Run):
+    done = run_cli("import", "-", "--namespace", "elsewhere", "--json", stdin=as_lines(SHARED))
+    assert json.loads(done.out)["known"] == 1, "two of them are the same text"
+    assert {line["namespace"] for line in exported(run_cli("export").out)} == {"elsewhere"}
+    refused = run_cli("import", "-", stdin=as_lines([{"content": "x", "namespace": "team/*"}]))
+    assert (refused.code, refused.err.splitlines()[-1][:19]) == (2, "mcp-memory: Line 1:")
+
+
+async def test_a_memory_from_a_clock_that_was_ahead_is_imported_as_it_was_exported(run_cli: Run, tmp_path: Path):
+    store = await SqliteVecStorage.open(tmp_path / "cli.db", LocalEmbedder.model_id, 384, indexed_text)
+    await store.store_batch(
+        [EmbeddedMemory(memory("from 2999", at=32_472_144_000_000_000), (np.ones(384, np.float32),))]
+    )
+    await store.close()
+    whole = run_cli("export").out
+    assert '"created_at":"2999-01-01T00:00:00Z"' in whole
+    other = {"MCP_MEMORY_SQLITE_PATH": str(tmp_path / "other.db")}
+    done = run_cli("import", "-", stdin=whole, **other)
+    assert (done.code, done.err) == (0, "")
+    assert run_cli("export", **other).out == whole
+    by_hand = run_cli("import", "-", stdin='{"content": "x", "created_at": "2999-01-01T00:00:00Z"}', **other)
+    assert (by_hand.code, "[timestamp_in_future]" in by_hand.err) == (2, True)
 
 
 @contextmanager

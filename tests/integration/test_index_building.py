@@ -22,7 +22,7 @@ from mcp_memory_service.storage.sqlite_vec.index.live import catch_up
 from mcp_memory_service.storage.sqlite_vec.index.live.catch_up import CurrentIndex
 from mcp_memory_service.storage.sqlite_vec.index.live.segments import Segments
 from mcp_memory_service.storage.sqlite_vec.index.source import Batch, Position, newest_position
-from mcp_memory_service.storage.sqlite_vec.queries import reads
+from mcp_memory_service.storage.sqlite_vec.queries import reads, text_search
 from mcp_memory_service.storage.sqlite_vec.queries.writes import delete_memory, patch_memory, store_memory
 
 
@@ -82,7 +82,7 @@ async def test_what_changes_while_an_index_is_built_is_read_again_and_nothing_el
     assert late == {item(7).memory.content_hash, item(51).memory.content_hash}
     terms = query_terms("note")
     assert list(index.search_by_text(reader, terms, 100, EVERYTHING)) == list(
-        reads.search_by_text(reader, terms, 100, EVERYTHING)
+        text_search.search_by_text(reader, terms, 100, EVERYTHING)
     )
     reader.close()
     writer.close()

@@ -18,7 +18,7 @@ from mcp_memory_service.services import MemoryService, SearchResult
 from mcp_memory_service.storage.memory import MemoryStore
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 from mcp_memory_service.storage.sqlite_vec.file.connection import connect
-from mcp_memory_service.storage.sqlite_vec.queries.reads import search_by_text
+from mcp_memory_service.storage.sqlite_vec.queries.text_search import search_by_text
 
 WORDS = ["tunnel", "cache", "port", "deploy", "größe", "部署", "node.js", "the", "authenticate_user"]
 TAGS = ["rathole", "project:x", "home-lab", "部署", "Fix"]

@@ -1,16 +1,28 @@
 """Callers of two namespaces share one service and see nothing of each other."""
 
+import gc
 from collections.abc import Sequence
+from weakref import ref
 
 import pytest
 from mcp import Client
 from tests.support.fakes import WordEmbedder
 
 from mcp_memory_service.access.caller import OWNER, Caller, Scope
-from mcp_memory_service.errors import MemoryNotFound
+from mcp_memory_service.errors import InvalidInput, MemoryNotFound
+from mcp_memory_service.hybrid_search import RankingPolicy
 from mcp_memory_service.mcp_server import build_mcp_server
-from mcp_memory_service.models import MemoryDraft, MemoryPatch, SearchRequest, Vector, content_hash
+from mcp_memory_service.models import (
+    MemoryDraft,
+    MemoryPatch,
+    SearchRequest,
+    TunedWeights,
+    Tuning,
+    Vector,
+    content_hash,
+)
 from mcp_memory_service.services import MemoryService
+from mcp_memory_service.services.search.cached_inputs import MAX_NAMESPACES
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 TEAM = Caller(Scope.WRITE, ("team",))
@@ -75,3 +87,38 @@ async def test_an_mcp_server_acts_for_its_caller(storage: SqliteVecStorage):
         listed = await client.call_tool("list_memories", {})
     assert listed.structured_content is not None
     assert [memory["content_hash"] for memory in listed.structured_content["memories"]] == [THEIRS]
+
+
+async def test_weights_are_tuned_for_one_namespace(storage: SqliteVecStorage):
+    def policy(tuned: TunedWeights | None) -> RankingPolicy:
+        return RankingPolicy(vector_trust=tuned.vector_trust) if tuned else RankingPolicy()
+
+    before = MemoryService(storage, WordEmbedder(), tuned=policy)
+    texts = ("the tunnel of rathole", "a port of the tunnel", "something else")
+    for namespace in ("default", "team"):
+        await before.within(namespace).store_batch([MemoryDraft(text) for text in texts])
+    await storage.save_tuning("team", Tuning(TunedWeights(0.001, 1.0, 0.5), 0, 30, 0.5, 0.6))
+    after = MemoryService(storage, WordEmbedder(), tuned=policy)
+
+    async def alpha(service: MemoryService, namespace: str) -> float:
+        return (await service.within(namespace).search(SearchRequest("a tunnel"))).alpha_used
+
+    untouched = await alpha(before, "default")
+    assert await alpha(after, "default") == untouched
+    assert await alpha(after, "team") < untouched
+
+
+async def test_services_of_namespaces_that_nobody_uses_are_not_kept(storage: SqliteVecStorage):
+    service = MemoryService(storage, WordEmbedder())
+    used = service.within("used")
+    forgotten = [ref(service.within(f"team{number}")) for number in range(2 * MAX_NAMESPACES)]
+    gc.collect()
+    assert sum(each() is not None for each in forgotten) <= MAX_NAMESPACES
+    assert service.within("used") is used
+    assert service.within("default") is service
+
+
+@pytest.mark.parametrize("name", ["", " team", "team ", "team/*", "a\nb", "a\0b", "x" * 201])
+async def test_a_namespace_has_a_plain_name(storage: SqliteVecStorage, name: str):
+    with pytest.raises(InvalidInput, match="namespace"):
+        MemoryService(storage, WordEmbedder()).within(name)

@@ -78,7 +78,7 @@ READS: dict[str, Callable[[QdrantStorage], Awaitable[Any]]] = {
     "retrieve": lambda store: store.retrieve(vector(*EAST), 5, EVERYTHING),
     "search_by_tag": lambda store: store.search_by_tag({"lab": 1.0}, 5, EVERYTHING),
     "search_by_text": lambda store: store.search_by_text(query_terms("tunnel"), 5, EVERYTHING),
-    "inverse_document_frequencies": lambda store: store.inverse_document_frequencies(["tunnel"]),
+    "inverse_document_frequencies": lambda store: store.inverse_document_frequencies("default", ["tunnel"]),
     "adjacent": lambda store: store.adjacent([NOTE.content_hash], 5, EVERYTHING),
     "sample_vectors": lambda store: store.sample_vectors("default", 5),
     "get_all_tags": lambda store: store.get_all_tags("default"),

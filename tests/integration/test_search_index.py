@@ -95,7 +95,9 @@ async def _require_equal(stores: Stores, chance: random.Random) -> None:
     assert list(await indexed.search_by_tag(weights, limit, where)) == list(
         await rows.search_by_tag(weights, limit, where)
     )
-    assert await indexed.inverse_document_frequencies(words) == await rows.inverse_document_frequencies(words)
+    assert await indexed.inverse_document_frequencies(where.namespace, words) == (
+        await rows.inverse_document_frequencies(where.namespace, words)
+    )
     assert await indexed.count_all_memories(where.namespace) == await rows.count_all_memories(where.namespace)
     vector = _vector(chance)
     _require_near(await indexed.retrieve(vector, limit, where), await rows.retrieve(vector, limit, where))

@@ -36,7 +36,7 @@ async def shared_service(
         indexed_text,
         index=partial(LiveIndex, options=IndexOptions(min_memories)),
     )
-    setup = SearcherSetup(path, WordEmbedder.model_id, WordEmbedder.dimension, False, min_memories, POLICY)
+    setup = SearcherSetup(path, WordEmbedder.model_id, WordEmbedder.dimension, False, min_memories)
     pool = SearcherPool(command, setup, limits)
     try:
         service = MemoryService(store, WordEmbedder(), POLICY, searchers=pool)

@@ -8,7 +8,7 @@ import pytest
 from mcp_memory_service.cli import lines
 from mcp_memory_service.errors import InvalidInput
 from mcp_memory_service.models import Memory, MemoryDraft, content_hash
-from mcp_memory_service.schemas import MemoryOut
+from mcp_memory_service.schemas import ExportOut
 
 
 def read(text: bytes) -> list[tuple[int, MemoryDraft | InvalidInput]]:
@@ -36,7 +36,7 @@ def test_a_line_is_a_memory_as_rest_takes_it():
 
 def test_a_line_may_be_what_export_writes():
     memory = Memory("fact", content_hash("fact"), 5, 7, ("a",), "note", {"n": 1.0}, "default", "me", "talk", 0)
-    exported = MemoryOut.of(memory).model_dump_json().encode()
+    exported = ExportOut.of(memory).model_dump_json().encode()
     assert read(exported) == [
         (1, MemoryDraft("fact", ("a",), "note", {"n": 1.0}, 5, "me", "talk", 0, updated_at=7)),
     ]

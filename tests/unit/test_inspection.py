@@ -82,6 +82,8 @@ REBUILDABLE = {
         {"tag_counts_wrong"},
         "INSERT INTO tags (namespace, folded, display) VALUES ('default', 'x', 'X')",
     ),
+    "count of a namespace wrong": ({"namespace_counts_wrong"}, "UPDATE namespaces SET tokens = tokens + 1"),
+    "namespace of nobody": ({"namespace_counts_wrong"}, "INSERT INTO namespaces VALUES ('x', 0, 0, 0)"),
     "number of the tags lost": ({"tags_version_missing"}, "DELETE FROM store_info WHERE key = 'tags_version'"),
     "tag lost": ({"orphans"}, "DELETE FROM tags WHERE folded = 'topic3'"),
     "vector of a memory that is gone": (

@@ -1,17 +1,14 @@
 """Who is calling, and what they may do."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 from ..errors import InvalidInput, NamespaceNotAllowed, ScopeMissing
 from ..models import DEFAULT_NAMESPACE
+from ..services.write.checks import check_namespace
 
 EVERY_NAMESPACE = "*"
-MAX_NAMESPACE_CHARS = 200
-NAMESPACE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$"
-_NAMESPACE = re.compile(NAMESPACE_PATTERN)
 
 
 class Scope(IntEnum):
@@ -84,16 +81,6 @@ def covers(pattern: str, namespace: str) -> bool:
     if pattern.endswith("/*"):
         return namespace.startswith(pattern[:-1])
     return pattern == namespace
-
-
-def check_namespace(name: str) -> None:
-    if len(name) > MAX_NAMESPACE_CHARS or not _NAMESPACE.fullmatch(name):
-        raise InvalidInput(
-            "A namespace is made of letters, digits, '.', '_' and '-', in parts with '/' between them, such as"
-            f" team/alice, and has at most {MAX_NAMESPACE_CHARS} characters.",
-            reason="namespace_invalid",
-            field="namespace",
-        )
 
 
 def check_pattern(pattern: str) -> None:

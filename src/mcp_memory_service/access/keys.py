@@ -27,8 +27,9 @@ from ..private_files import (
     open_lock_file,
     sync_folder,
 )
+from ..services.write.checks import check_namespace
 from ..timestamps import MICROSECONDS_PER_SECOND, day_of
-from .caller import EVERY_NAMESPACE, Caller, Scope, check_namespace, check_pattern, covers
+from .caller import EVERY_NAMESPACE, Caller, Scope, check_pattern, covers
 
 try:
     import fcntl

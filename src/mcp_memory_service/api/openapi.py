@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from ..access.caller import MAX_NAMESPACE_CHARS, NAMESPACE_PATTERN
+from ..services.write.checks import MAX_NAME_CHARS, NAMESPACE_PATTERN
 from .security import OPEN_PATHS
 
 _PROBLEM = {"$ref": "#/components/schemas/Problem"}
@@ -27,7 +27,7 @@ _NAMESPACE = {
     "name": "X-Namespace",
     "in": "header",
     "required": False,
-    "schema": {"type": "string", "pattern": NAMESPACE_PATTERN, "maxLength": MAX_NAMESPACE_CHARS},
+    "schema": {"type": "string", "pattern": NAMESPACE_PATTERN, "maxLength": MAX_NAME_CHARS},
     "description": "Which of the caller's namespaces; left out, their own or `default`",
 }
 _ERRORS_OF_BODIES = {"415": "The body is not announced as JSON"}

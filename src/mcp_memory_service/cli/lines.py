@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
 from ..errors import InvalidInput
-from ..models import MemoryDraft
 from ..schemas import ImportIn
 from ..services import ImportLine
 from .flags import parsed
@@ -25,7 +24,7 @@ def parts(stream: BinaryIO) -> Iterator[list[ImportLine]]:
     for number, line in enumerate(_raw_lines(stream), start=1):
         content = line.removeprefix(_BYTE_ORDER_MARK).strip() if number == 1 else line.strip()
         if content:
-            part.append(ImportLine(number, _draft_or_error(content)))
+            part.append(_import_line(number, content))
             size += len(content)
         if len(part) == PART_LINES or size >= PART_BYTES:
             yield part
@@ -42,14 +41,15 @@ def _raw_lines(stream: BinaryIO) -> Iterator[bytes]:
             line = stream.readline(MAX_LINE_BYTES)
 
 
-def _draft_or_error(line: bytes) -> MemoryDraft | InvalidInput:
+def _import_line(number: int, line: bytes) -> ImportLine:
     try:
-        return _draft(line)
+        parsed_line = _parsed(line)
+        return ImportLine(number, parsed_line.draft(), parsed_line.namespace)
     except InvalidInput as error:
-        return error
+        return ImportLine(number, error)
 
 
-def _draft(line: bytes) -> MemoryDraft:
+def _parsed(line: bytes) -> ImportIn:
     if len(line) > MAX_LINE_BYTES:
         raise InvalidInput(f"It is longer than {MAX_LINE_BYTES:,} bytes.", reason="line_too_long")
     try:
@@ -63,4 +63,4 @@ def _draft(line: bytes) -> MemoryDraft:
         raise InvalidInput(f"It is JSON that cannot be read: {error}.", reason="malformed_json") from None
     if not isinstance(fields, dict):
         raise InvalidInput("It is JSON, but no object with a content.", reason="malformed_json")
-    return parsed(ImportIn, cast("dict[str, Any]", fields)).draft()
+    return parsed(ImportIn, cast("dict[str, Any]", fields))

@@ -79,19 +79,21 @@ async def sweep_store(
         return await sweep(await judge(queries, progress), policy, weight, values, progress)
 
 
-async def tune_store(settings: Settings, progress: Progress, *, save: bool = True) -> StoreTuning:
-    """Fit weights to the user's own store and put them in force if they win."""
+async def tune_store(
+    settings: Settings, progress: Progress, namespace: str = DEFAULT_NAMESPACE, *, save: bool = True
+) -> StoreTuning:
+    """Fit weights to a namespace of the user's own store and put them in force there if they win."""
     if settings.hybrid.fusion == "rrf" or settings.hybrid.hybrid_alpha is not None:
         raise ConfigurationError(
             "Weights are tuned for scores and an alpha that adapts to the query: unset MCP_MEMORY_FUSION and"
             " MCP_MEMORY_HYBRID_ALPHA first."
         )
     async with open_backends(settings, must_exist=True) as (storage, embedder):
-        current = await storage.current_tuning(DEFAULT_NAMESPACE)
+        current = await storage.current_tuning(namespace)
         policy = settings.hybrid.policy(current.weights if current else None)
-        page = await storage.list_memories(MemoryFilter(), offset=0, limit=MAX_MEMORIES)
-        feedback = await storage.list_feedback(DEFAULT_NAMESPACE)
-        said = feedback_queries(MemoryService(storage, embedder, policy), feedback)
+        page = await storage.list_memories(MemoryFilter(namespace), offset=0, limit=MAX_MEMORIES)
+        feedback = await storage.list_feedback(namespace)
+        said = feedback_queries(MemoryService(storage, embedder, policy, namespace=namespace), feedback)
         async with _temporary_store(settings, cache=None) as (scratch, scratch_embedder):
             memories = {DEFAULT_NAMESPACE: page.memories}
             made = await load_for_tuning(memories, scratch, scratch_embedder, progress, policy)
@@ -100,14 +102,16 @@ async def tune_store(settings: Settings, progress: Progress, *, save: bool = Tru
         saved = None
         if report.accepted and save:
             proposed = Tuning(report.proposed, now_microseconds(), report.held_out_queries, *report.held_out)
-            saved = await storage.save_tuning(DEFAULT_NAMESPACE, proposed)
+            saved = await storage.save_tuning(namespace, proposed)
     return StoreTuning(len(page.memories), len(made), len(said), report, saved)
 
 
-async def roll_back_tuning(settings: Settings) -> tuple[Tuning | None, Tuning | None]:
+async def roll_back_tuning(
+    settings: Settings, namespace: str = DEFAULT_NAMESPACE
+) -> tuple[Tuning | None, Tuning | None]:
     """Put the current weights out of force; returns them and those that are in force now."""
     async with open_backends(settings, must_exist=True) as (storage, _):
-        return await storage.roll_back_tuning(DEFAULT_NAMESPACE), await storage.current_tuning(DEFAULT_NAMESPACE)
+        return await storage.roll_back_tuning(namespace), await storage.current_tuning(namespace)
 
 
 async def _tune_dataset(dataset: Dataset, settings: Settings, cache: Path, progress: Progress) -> TuningReport:

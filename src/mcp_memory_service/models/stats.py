@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class StoreStats:
-    """How much a store holds, and with what it was made."""
+    """How much a namespace holds, and with what its store was made."""
 
     backend: str
     memories: int
     tags: int
     vectors: int
     size_bytes: int
-    """Of the database file; where a server keeps the store, of the vectors of the namespace."""
+    """Of the texts and vectors of the namespace; where a server keeps the store, of its vectors."""
     schema_version: int
     embedding_model: str
     embedding_dimension: int | None

@@ -30,6 +30,12 @@ class MemoryOut(BaseModel):
         return cls.model_validate(memory, from_attributes=True)
 
 
+class ExportOut(MemoryOut):
+    """A line of an export."""
+
+    namespace: str
+
+
 class StoredOut(BaseModel):
     content_hash: str
     created: bool = Field(description="False when the same content was there already; tags and metadata are united")
@@ -312,7 +318,7 @@ class StatsOut(BaseModel):
     memories: int
     tags: int
     vectors: int
-    size_bytes: int = Field(description="Of the database file; on Qdrant, of the vectors of the namespace")
+    size_bytes: int = Field(description="Of the texts and vectors of the namespace; on Qdrant, of its vectors")
     schema_version: int
     embedding_model: str
     embedding_dimension: int | None

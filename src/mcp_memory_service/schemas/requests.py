@@ -71,6 +71,7 @@ class ImportIn(MemoryIn):
 
     content_hash: str | None = Field(default=None, description="If given, the content must have it")
     updated_at: Moment | None = Field(default=None, description="When it was last changed, if it was a memory before")
+    namespace: str | None = Field(default=None, description="Where it belongs, if not where it is imported to")
 
     def draft(self) -> MemoryDraft:
         if self.content_hash is not None and self.content_hash != content_hash(self.content):

@@ -4,10 +4,12 @@ import time
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from weakref import WeakValueDictionary
 
 from ..embeddings.base import Embedder
-from ..errors import InvalidInput, MemoryNotFound
+from ..errors import InvalidInput, MemoryNotFound, SearchUnavailable, Unavailable
 from ..hybrid_search import RankingPolicy
+from ..lru import LruCache
 from ..models import (
     DEFAULT_NAMESPACE,
     UNSET,
@@ -22,12 +24,13 @@ from ..models import (
     StoreOutcome,
     StoreStats,
     TagCount,
+    TunedWeights,
     fold_tag,
 )
 from ..storage.ports import Store
 from ..timestamps import now_microseconds
 from .health import Health, HealthCheck, TrackedEmbedder
-from .search.cached_inputs import CachedInputs, QueryVectors
+from .search.cached_inputs import MAX_NAMESPACES, CachedInputs, QueryVectors
 from .search.explanation import Explainer
 from .search.results import Explanation, MemoryListing, Paging, SearchResult
 from .search.search import Search
@@ -60,7 +63,9 @@ class _Shared:
         self.embedder = TrackedEmbedder(embedder, monotonic_seconds)
         self.query_vectors = QueryVectors(self.embedder)
         self.health = HealthCheck(storage, self.embedder)
-        self.by_namespace: dict[str, MemoryService] = {}
+        self.by_namespace: WeakValueDictionary[str, MemoryService] = WeakValueDictionary()
+        """All that are in use, so that there are never two with caches of their own for one namespace."""
+        self.recent: LruCache[str, MemoryService] = LruCache(MAX_NAMESPACES)
 
 
 class MemoryService:
@@ -76,9 +81,11 @@ class MemoryService:
         now: Callable[[], int] = now_microseconds,
         monotonic_seconds: Callable[[], float] = time.monotonic,
         *,
+        tuned: Callable[[TunedWeights | None], RankingPolicy] | None = None,
         searchers: SearcherPool | None = None,
         shared: _Shared | None = None,
     ) -> None:
+        """`tuned` gives the policy in place of `policy`, from the weights that were tuned for a namespace."""
         self._shared = shared or _Shared(storage, embedder, searchers, monotonic_seconds)
         self._shared.by_namespace[namespace] = self
         self._storage = storage
@@ -90,14 +97,20 @@ class MemoryService:
         self._tags = inputs.tags
         self._storing = Storing(storage, self._shared.embedder, limits or ServiceLimits(), namespace, now)
         self._search = Search(storage, inputs, policy or RankingPolicy(), now, monotonic_seconds)
-        self._explainer = Explainer(storage, self._search, now)
+        self._tuned = tuned
         self._in_namespace: Callable[[str], MemoryService] = lambda other: MemoryService(
-            storage, embedder, policy, limits, other, now, monotonic_seconds, shared=self._shared
+            storage, embedder, policy, limits, other, now, monotonic_seconds, tuned=tuned, shared=self._shared
         )
 
     def within(self, namespace: str) -> "MemoryService":
-        """The same service for another namespace: one store, one model, one health, and caches that are kept."""
-        return self._shared.by_namespace.get(namespace) or self._in_namespace(namespace)
+        """The same service for another namespace: one store, one model, one health, and caches that are kept for the
+        last that were asked for. Nothing of one namespace can be read, counted or changed through another."""
+        found = self._shared.by_namespace.get(namespace)
+        if found is None:
+            checks.check_namespace(namespace)
+            found = self._in_namespace(namespace)
+        self._shared.recent.put(namespace, found)
+        return found
 
     def held_to(self, tags: Sequence[str] = (), max_memories: int | None = None) -> "MemoryService":
         """The same service for a caller who may only read memories that have all of these tags, or only store so
@@ -140,21 +153,23 @@ class MemoryService:
         """Find what matters for a query, best first."""
         request = checks.checked_search(request)
         where, searchers = self._filter_of(request), self._shared.searchers
+        search = await self._tuned_search()
         if searchers is None:
-            return await self._search.run(request, where)
-        return await searchers.run(self._search, request, where)
+            return await search.run(request, where)
+        return await searchers.run(search, request, where)
 
     async def explain(self, request: SearchRequest, content_hash: str) -> Explanation:
         """Why one memory is where it is in the answer to a query, or why it is not there."""
         _require_hash(content_hash)
         request = checks.checked_search(request)
-        return await self._explainer.explain(request, self._filter_of(request), content_hash)
+        explainer = Explainer(self._storage, await self._tuned_search(), self._now)
+        return await explainer.explain(request, self._filter_of(request), content_hash)
 
     async def ask_signals(self, query: str) -> AskedSignals:
         """What the signals say of a query, to be ranked in several ways: see `rank_asked`."""
         request = checks.checked_search(SearchRequest(query))
         where = self._filter_of(request)
-        return AskedSignals(request, where, await self._search.all_signals(request, where))
+        return AskedSignals(request, where, await (await self._tuned_search()).all_signals(request, where))
 
     async def rank_asked(self, asked: AskedSignals, policy: RankingPolicy) -> list[str]:
         """The content hashes in the order that a search with this policy would give them."""
@@ -244,6 +259,17 @@ class MemoryService:
 
     async def warm_up(self) -> None:
         await self._shared.health.warm_up()
+
+    async def _tuned_search(self) -> Search:
+        """With the weights that this namespace had when it was first searched."""
+        tuned = self._tuned
+        if tuned is not None:
+            try:
+                tuning = await self._storage.current_tuning(self._namespace)
+            except Unavailable as error:  # with other weights it would be another answer
+                raise SearchUnavailable(f"The search could not be answered: {error.message}") from error
+            self._search, self._tuned = self._search.with_policy(tuned(tuning.weights if tuning else None)), None
+        return self._search
 
     def _filter_of(self, request: SearchRequest | ListRequest) -> MemoryFilter:
         where = checks.checked_filter(

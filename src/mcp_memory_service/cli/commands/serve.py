@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import uvicorn
 
-from ...access.caller import EVERY_NAMESPACE, OWNER, check_namespace
+from ...access.caller import EVERY_NAMESPACE, OWNER
 from ...access.keys import local_key
 from ...bootstrap import authentication_of, key_ring, open_service
 from ...config import Settings, is_loopback, require_key_for_open_address
@@ -117,7 +117,6 @@ def mcp(settings: Settings) -> None:
 async def _stdio(settings: Settings) -> None:
     from ...mcp_server import build_mcp_server
 
-    check_namespace(settings.namespace)
     async with open_service(settings, warm_up=True) as service:
         caller = replace(OWNER, namespaces=(settings.namespace, EVERY_NAMESPACE))
         server = build_mcp_server(

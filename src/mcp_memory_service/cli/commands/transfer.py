@@ -16,9 +16,9 @@ from ...bootstrap import open_existing
 from ...config import Settings
 from ...errors import InvalidInput, MemoryServiceError
 from ...private_files import atomic_new_file
-from ...schemas import MemoryOut
+from ...schemas import ExportOut
 from ...services import Import, ImportReport, every_memory
-from ..flags import PLAIN_JSON, with_settings
+from ..flags import PLAIN_JSON, STORAGE, with_settings
 from ..lines import parts
 from ..local_service import open_local
 from ..progress import ProgressLine
@@ -26,6 +26,8 @@ from ..rendering import show
 from ..terminal import say
 
 STANDARD = Path("-")
+WHERE = {name: flag for name, flag in STORAGE.items() if name != "namespace"}
+"""Without --namespace these commands are for all of them."""
 
 
 @click.command("import")
@@ -37,9 +39,12 @@ STANDARD = Path("-")
     show_default=True,
     help="At a bad line: stop (exit code 2), or leave it out and go on (exit code 7 at the end)",
 )
+@click.option("--namespace", help="Where all of them go; without it, each goes where its line says, or to default")
 @PLAIN_JSON
-@with_settings()
-def import_memories(file: Path, on_error: Literal["stop", "skip"], settings: Settings, as_json: bool) -> None:
+@with_settings(WHERE)
+def import_memories(
+    file: Path, on_error: Literal["stop", "skip"], namespace: str | None, settings: Settings, as_json: bool
+) -> None:
     """Store every line of FILE (JSON Lines; - is standard input).
 
     A line is a memory as for POST /memories, or as `export` writes it. What is there already is recognised and only
@@ -54,7 +59,7 @@ def import_memories(file: Path, on_error: Literal["stop", "skip"], settings: Set
     with _readable(file) as stream, asyncio.Runner() as runner:
         opened = AsyncExitStack()
         service = runner.run(opened.enter_async_context(open_local(settings, may_create=True)))
-        importing = Import(service, _tell_refused if on_error == "skip" else None)
+        importing = Import(service, _tell_refused if on_error == "skip" else None, namespace)
         progress = _file_progress(stream)
         try:
             for part in parts(stream):
@@ -110,11 +115,12 @@ def _readable(file: Path) -> Generator[BinaryIO, None, None]:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True), default="-")
-@with_settings()
-def export(file: Path, settings: Settings) -> None:
+@click.option("--namespace", help="Only the memories of this one; without it, those of all")
+@with_settings(WHERE)
+def export(file: Path, namespace: str | None, settings: Settings) -> None:
     """Write all memories as JSON Lines to the new file FILE, or to standard output.
 
-    Vectors, feedback and tuned weights are not in it: `backup` keeps everything.
+    Each line says its namespace. Vectors, feedback and tuned weights are not in it: `backup` keeps everything.
 
     \b
     Example:
@@ -123,33 +129,33 @@ def export(file: Path, settings: Settings) -> None:
     """
     try:
         if file == STANDARD:
-            count = asyncio.run(_export(settings, sys.stdout))
+            count = asyncio.run(_export(settings, namespace, sys.stdout))
             sys.stdout.flush()
         else:
-            count = _export_to(file, settings)
+            count = _export_to(file, settings, namespace)
     except BrokenPipeError:  # who reads has enough, as in `export | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     say(f"{count:,} memories of {settings.store} exported.", err=True)
 
 
-def _export_to(file: Path, settings: Settings) -> int:
+def _export_to(file: Path, settings: Settings, namespace: str | None) -> int:
     """The file gets its name when it is whole, and is readable by its owner alone."""
     if file.exists():
         raise InvalidInput(f"{file} is there already: name a new file.", reason="file_exists", field="file")
     try:
         with atomic_new_file(file) as part, part.open("w", encoding="utf-8") as out:
-            return asyncio.run(_export(settings, out))
+            return asyncio.run(_export(settings, namespace, out))
     except OSError as error:
         raise InvalidInput(
             f"{file} cannot be written: {error.strerror}.", reason="file_not_writable", field="file"
         ) from None
 
 
-async def _export(settings: Settings, out: TextIO) -> int:
+async def _export(settings: Settings, namespace: str | None, out: TextIO) -> int:
     count = 0
     async with open_existing(settings) as storage:
-        async for memory in every_memory(storage, settings.namespace):
-            out.write(f"{MemoryOut.of(memory).model_dump_json()}\n")
+        async for memory in every_memory(storage, namespace):
+            out.write(f"{ExportOut.of(memory).model_dump_json()}\n")
             count += 1
     return count

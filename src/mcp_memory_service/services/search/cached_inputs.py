@@ -3,7 +3,6 @@ by chance. All of it is kept between searches, so that most have nothing to wait
 
 import asyncio
 import hashlib
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -13,6 +12,7 @@ from ...embeddings.base import Embedder
 from ...errors import Unavailable
 from ...hybrid_search import TAG, VECTOR, TagVocabulary, vector_prominence
 from ...hybrid_search.columns.candidates import mean_and_deviation
+from ...lru import LruCache
 from ...models import Vector, VectorSample, fold_tag
 from ...single_flight import SingleFlight
 from ...storage.ports import Store
@@ -24,6 +24,8 @@ EMBED_TIMEOUT_SECONDS = 10.0
 TAGS_KEPT_SECONDS = 60.0
 # 1.6 MB with the local model (384 numbers each): far more queries than agents page through or retry at one time.
 MAX_QUERY_VECTORS = 1024
+MAX_NAMESPACES = 64
+"""Of so many the caches are kept: with the local model, the sample of vectors takes up to 1.5 MB of each."""
 # The mean of so many similarities is known to 3 % of their deviation, the deviation itself to 2 %.
 SAMPLED_VECTORS = 1000
 # So large a part of the memories may come or go before the sample is drawn anew: it moves mean and deviation by less
@@ -82,29 +84,25 @@ class QueryVectors:
 
     def __init__(self, embedder: Embedder, limit: int = MAX_QUERY_VECTORS) -> None:
         self._embedder = embedder
-        self._limit = limit
-        self._known: OrderedDict[bytes, Vector] = OrderedDict()
-        """The one that was asked for last comes last."""
+        self._known: LruCache[bytes, Vector] = LruCache(limit)
         self._embedding: SingleFlight[bytes, Vector] = SingleFlight()
 
     async def vector(self, query: str) -> Vector:
         key = hashlib.sha256(query.encode()).digest()
-        if key in self._known:
-            self._known.move_to_end(key)
-            return self._known[key]
+        known = self._known.get(key)
+        if known is not None:
+            return known
         return await self._embedding.run(key, lambda: self._embedded(key, query))
 
     def forget(self, query: str) -> None:
         """For a vector that turned out to be of no use."""
-        self._known.pop(hashlib.sha256(query.encode()).digest(), None)
+        self._known.forget(hashlib.sha256(query.encode()).digest())
 
     async def _embedded(self, key: bytes, query: str) -> Vector:
         (embedded,) = await self._embedder.embed([query])
         vector = np.array(embedded)  # a copy: it may be one row of a batch, and must not keep the others
         vector.setflags(write=False)
-        self._known[key] = vector
-        if len(self._known) > self._limit:
-            self._known.popitem(last=False)
+        self._known.put(key, vector)
         return vector
 
 

@@ -88,7 +88,7 @@ class Search:
     ) -> None:
         self._storage = storage
         self.inputs = inputs
-        self._policy = policy
+        self.policy = policy
         self._now = now
         self._seconds = monotonic_seconds
 
@@ -142,7 +142,7 @@ class Search:
         query = replace(
             self._signal_query(request, where),
             signals=frozenset(SIGNALS),
-            lexical_limit=self._policy.ranking_window // LEXICAL_DIVISOR,
+            lexical_limit=self.policy.ranking_window // LEXICAL_DIVISOR,
             weighs_evidence=True,
         )
         return await self._asked(query, as_they_are)
@@ -187,7 +187,7 @@ class Search:
     def _signal_query(self, request: SearchRequest, where: MemoryFilter) -> SignalQuery:
         alpha = self._given_alpha(request)
         signals = chosen_signals(request.mode, alpha)
-        window = self._policy.ranking_window
+        window = self.policy.ranking_window
         beside_vectors = VECTOR in signals and request.min_similarity is None
         return SignalQuery(
             text=request.query,
@@ -197,7 +197,7 @@ class Search:
             signals=signals,
             vector_limit=window,
             lexical_limit=window // LEXICAL_DIVISOR if beside_vectors else window,
-            weighs_evidence=alpha is None and self._policy.fusion == "score",
+            weighs_evidence=alpha is None and self.policy.fusion == "score",
         )
 
     def _given_alpha(self, request: SearchRequest) -> float | None:
@@ -206,7 +206,7 @@ class Search:
             return 1.0
         if request.mode == "keyword":
             return 0.0
-        return self._policy.hybrid_alpha if request.alpha is None else request.alpha
+        return self.policy.hybrid_alpha if request.alpha is None else request.alpha
 
     # rank
 
@@ -219,7 +219,7 @@ class Search:
         alpha = self._alpha_of(results, evidence) if given is None else given
         pool = Pool.of({name: result.candidates for name, result in results.by_signal.items()})
         fused = self.fuse(pool, alpha, request.mode, now)
-        if self._boosts(signal_weights(request.mode, alpha, self._policy)) and request.min_similarity is None:
+        if self._boosts(signal_weights(request.mode, alpha, self.policy)) and request.min_similarity is None:
             lacking = missing_neighbours(fused.pool.take(fused.order[:LEADING]), fused.pool)
             if lacking:
                 found = await ask_neighbours(lacking, MAX_NEIGHBOURS, where, snapshot.reads)
@@ -230,7 +230,7 @@ class Search:
         return Ranking(results, pool, alpha, fused, evidence)
 
     def fuse(self, pool: Mapping[str, Sequence[Candidate]], alpha: float, mode: SearchMode, now: int) -> Fused:
-        policy, weights = self._policy, signal_weights(mode, alpha, self._policy)
+        policy, weights = self.policy, signal_weights(mode, alpha, self.policy)
         if policy.fusion == "rrf":
             fused = fuse_rrf(pool, weights, policy.rrf_k)
         else:
@@ -241,15 +241,15 @@ class Search:
 
     def _boosts(self, weights: Mapping[str, float]) -> bool:
         """Whether neighbours count: not among ranks, whose sums are too flat to share, nor for one signal alone."""
-        return self._policy.fusion == "score" and self._policy.neighbour_weight > 0 and not stands_alone(weights)
+        return self.policy.fusion == "score" and self.policy.neighbour_weight > 0 and not stands_alone(weights)
 
     def _alpha_of(self, results: SignalResults, evidence: Evidence | None) -> float:
         tags = results.of(TAG)
-        if self._policy.fusion == "rrf":
-            return get_adaptive_alpha(results.corpus_size, len(tags.terms), self._policy)
+        if self.policy.fusion == "rrf":
+            return get_adaptive_alpha(results.corpus_size, len(tags.terms), self.policy)
         if evidence is None:  # nothing to weigh where a signal is missing
             return BALANCED_ALPHA
-        alpha = alpha_from_evidence(evidence, self._policy.vector_trust)
+        alpha = alpha_from_evidence(evidence, self.policy.vector_trust)
         return limit_alpha_for_named_tags(alpha, tags.candidates[0].score if tags.candidates else 0.0)
 
     # page
@@ -295,5 +295,5 @@ class Search:
             recency_factor=candidate.recency_factor,
             final_score=candidate.score,
             alpha_used=ranking.alpha,
-            fusion=self._policy.fusion,
+            fusion=self.policy.fusion,
         )

@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ...backoff import backoff
+from ...hybrid_search import RankingPolicy
 from ...models import MemoryFilter, SearchRequest, Vector
 from .query import Missing
 from .results import SearchResult
@@ -53,6 +54,8 @@ class SearchTask:
     vector: Vector | None
     writes: int
     """Of this service, so far: when it has grown, what the process knows of the tags is outdated."""
+    policy: RankingPolicy
+    """As it is tuned for the namespace."""
 
 
 def framed(value: object) -> bytes:
@@ -91,7 +94,8 @@ class SearcherPool:
             started = time.monotonic()
             vector = await search.query_vector(request, where)
             if not isinstance(vector, Missing):
-                answer = await searcher.ask(SearchTask(request, where, vector, search.inputs.tags.writes))
+                task = SearchTask(request, where, vector, search.inputs.tags.writes, search.policy)
+                answer = await searcher.ask(task)
                 if answer is not None:
                     return replace(answer, took_ms=round((time.monotonic() - started) * 1000, 3))
         self._here += 1

@@ -171,7 +171,7 @@ async def _ask_words(asking: Asking) -> SignalResult:
 async def _idf(query: SignalQuery, words: Sequence[str], reads: SearchReads) -> dict[str, float] | Missing:
     if not query.weighs_evidence:
         return {}
-    return await _answered(reads.inverse_document_frequencies(words), "evidence_unavailable")
+    return await _answered(reads.inverse_document_frequencies(query.where.namespace, words), "evidence_unavailable")
 
 
 async def _ask_tags(asking: Asking) -> SignalResult:

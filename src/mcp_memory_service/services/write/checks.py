@@ -22,7 +22,7 @@ from ...timestamps import EARLIEST_MICROSECONDS, MICROSECONDS_PER_DAY
 
 MAX_TAG_CHARS = 200
 MAX_NAME_CHARS = 200
-"""Of memory_type, source and session."""
+"""Of memory_type, source, session and namespace."""
 MAX_METADATA_DEPTH = 20
 MAX_QUERY_CHARS = 10_000
 MAX_KEY_CHARS = 200
@@ -41,6 +41,8 @@ MAX_INTEGER = 2**63 - 1
 MAX_GROWTH = 4
 MAX_SHORT_CHARS = 4_000
 
+NAMESPACE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$"
+_NAMESPACE = re.compile(NAMESPACE_PATTERN)
 _CONTENT_HASH = re.compile("[0-9a-f]{64}")
 _IDEMPOTENCY_KEY = re.compile(f"[ -~]{{1,{MAX_KEY_CHARS}}}")
 # Control characters and halves of surrogate pairs, the former with and without tab and line breaks.
@@ -71,6 +73,16 @@ def check_name(name: str | None, field: str) -> None:
         raise InvalidInput(f"{field} is empty; leave it out instead.", reason=f"{field}_empty", field=field)
 
 
+def check_namespace(namespace: str) -> None:
+    if len(namespace) > MAX_NAME_CHARS or not _NAMESPACE.fullmatch(namespace):
+        raise InvalidInput(
+            "A namespace is made of letters, digits, '.', '_' and '-', in parts with '/' between them, such as"
+            f" team/alice, and has at most {MAX_NAME_CHARS} characters.",
+            reason="namespace_invalid",
+            field="namespace",
+        )
+
+
 def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
     """The tags in NFC and trimmed, which is how they are stored."""
     if len(tags) > MAX_TAGS:
@@ -88,11 +100,11 @@ def check_sequence(sequence: int | None) -> None:
         raise InvalidInput("sequence must be 0 to 2^63 - 1.", reason="sequence_out_of_range", field="sequence")
 
 
-def check_moment(moment: int | None, field: str, now: int) -> None:
-    """For created_at and updated_at."""
+def check_moment(moment: int | None, field: str, now: int | None) -> None:
+    """For created_at and updated_at; without `now`, they may lie ahead."""
     if moment is not None and moment < EARLIEST_MICROSECONDS:
         raise InvalidInput(f"{field} lies before year 1.", reason="timestamp_out_of_range", field=field)
-    if moment is not None and moment > now + MAX_CLOCK_SKEW:
+    if moment is not None and now is not None and moment > now + MAX_CLOCK_SKEW:
         raise InvalidInput(f"{field} lies in the future.", reason="timestamp_in_future", field=field)
 
 

@@ -94,8 +94,10 @@ class Storing:
         for name in draft.names:
             checks.check_name(name, "names")
         checks.check_metadata(draft.metadata)
-        checks.check_moment(draft.created_at, "created_at", now)
-        checks.check_moment(draft.updated_at, "updated_at", now)
+        # What was a memory before keeps its times, also those of a clock that was ahead.
+        latest = now if draft.updated_at is None else None
+        checks.check_moment(draft.created_at, "created_at", latest)
+        checks.check_moment(draft.updated_at, "updated_at", latest)
         checks.check_sequence(draft.sequence)
         return Memory(
             content=draft.content,

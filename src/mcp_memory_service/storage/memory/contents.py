@@ -1,5 +1,6 @@
 """What an in-memory store holds. Handles share it as processes share a file."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -77,7 +78,8 @@ class Contents:
     dimension: int | None = None
     memories: dict[MemoryKey, StoredMemory] = field(default_factory=dict[MemoryKey, StoredMemory])
     last_number: int = 0
-    tags_version: int = 0
+    tags_versions: Counter[str] = field(default_factory=Counter[str])
+    """By namespace."""
     feedback: dict[MemoryKey, dict[str, Feedback]] = field(default_factory=dict[MemoryKey, dict[str, Feedback]])
     """By memory and query."""
     edges: dict[MemoryKey, dict[EdgeKey, Edge]] = field(default_factory=dict[MemoryKey, dict[EdgeKey, Edge]])
@@ -97,7 +99,7 @@ class Contents:
         for stored in changed:
             key = (stored.memory.namespace, stored.memory.content_hash)
             before = self.memories.get(key)
-            self.tags_version += stored.tags != (before.tags if before else frozenset())
+            self.tags_versions[stored.memory.namespace] += stored.tags != (before.tags if before else frozenset())
             self.memories[key] = stored
             self.dimension = self.dimension or stored.vectors[0].size  # the first vector ever gives it
 
@@ -106,7 +108,7 @@ class Contents:
         removed = self.memories.pop(key, None)
         self.feedback.pop(key, None)
         self.edges.pop(key, None)
-        self.tags_version += removed is not None and bool(removed.tags)
+        self.tags_versions[key[0]] += removed is not None and bool(removed.tags)
         return removed is not None
 
     def first_outcome(self, namespace: str, key: IdempotencyKey) -> bool | None:

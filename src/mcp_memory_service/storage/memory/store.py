@@ -92,7 +92,7 @@ class MemoryStore:
         return best_first(scored, limit)
 
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
-        memories = self._contents.memories.values()
+        memories = self._contents.passing(MemoryFilter(where.namespace))
         scores = bm25_scores([stored.words for stored in memories], terms)
         matching = (
             (score, each) for score, each in zip(scores, memories, strict=True) if score > 0 and each.passes(where)
@@ -103,8 +103,8 @@ class MemoryStore:
         best = self._contents.memories[where.namespace, found[0].content_hash]
         return TextMatches(found, frozenset(terms.all_words).intersection(best.words.in_text))
 
-    async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
-        texts = [stored.words for stored in self._contents.memories.values()]
+    async def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
+        texts = [stored.words for stored in self._contents.passing(MemoryFilter(namespace))]
         return {word: idf(len(texts), sum(text.has(word) for text in texts)) for word in words}
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
@@ -119,8 +119,8 @@ class MemoryStore:
         beside = [each for each in found if (each.session, each.sequence) in places]
         return sorted(beside, key=lambda each: (each.session or "", each.sequence or 0, each.content_hash))[:limit]
 
-    async def tags_version(self, namespace: str) -> int:  # noqa: ARG002 - one number serves all namespaces
-        return self._contents.tags_version
+    async def tags_version(self, namespace: str) -> int:
+        return self._contents.tags_versions[namespace]
 
     async def count_all_memories(self, namespace: str) -> int:
         return len(self._contents.passing(MemoryFilter(namespace)))
@@ -164,7 +164,8 @@ class MemoryStore:
             memories=len(found),
             tags=len({tag for stored in found for tag in stored.tags}),
             vectors=len(vectors),
-            size_bytes=sum(vector.nbytes for vector in vectors),
+            size_bytes=sum(len(stored.memory.content.encode()) for stored in found)
+            + sum(each.nbytes for each in vectors),
             schema_version=0,
             embedding_model=contents.model_id or "",
             embedding_dimension=contents.dimension,

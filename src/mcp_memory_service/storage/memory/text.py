@@ -1,4 +1,4 @@
-"""The words of a memory, and BM25 over those of a whole store as SQLite's FTS5 computes it."""
+"""The words of a memory, and BM25 over those of a namespace as SQLite's FTS5 computes it."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence

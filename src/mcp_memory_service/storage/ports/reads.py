@@ -24,7 +24,9 @@ class MemoryReads(Protocol):
         All of them if there are no more than that."""
         ...
 
-    async def stats(self, namespace: str) -> StoreStats: ...
+    async def stats(self, namespace: str) -> StoreStats:
+        """Of the namespace alone."""
+        ...
 
     async def namespaces(self) -> list[str]:
         """Those that have memories, in order."""

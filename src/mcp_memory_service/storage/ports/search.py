@@ -10,7 +10,8 @@ T = TypeVar("T")
 
 
 class SearchReads(Protocol):
-    """What a search asks. Every filter is applied inside the engine's query."""
+    """What a search asks. Every filter is applied inside the engine's query. What one namespace holds changes no answer
+    to another."""
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         """The memories nearest to a vector by cosine similarity, best first, at most `limit`.
@@ -26,11 +27,12 @@ class SearchReads(Protocol):
 
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
         """Memories whose text or tags have any of the terms, by BM25, then newest first, at most `limit`; a phrase
-        counts only where its words stand together. No terms find nothing."""
+        counts only where its words stand together. No terms find nothing. How rare a term is and how long a text is on
+        average is that of the namespace, whatever else the filter says."""
         ...
 
-    async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
-        """Of each word in the whole store, in natural logarithms as BM25 has it: highest for a word that no memory has,
+    async def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
+        """Of each word in the namespace, in natural logarithms as BM25 has it: highest for a word that no memory has,
         never below 0."""
         ...
 
@@ -40,7 +42,8 @@ class SearchReads(Protocol):
         ...
 
     async def tags_version(self, namespace: str) -> int:
-        """Changes whenever any process adds or removes a tag; cheap to ask."""
+        """Changes whenever any process adds a tag to the namespace or removes one, and not when others change; cheap to
+        ask."""
         ...
 
     async def count_all_memories(self, namespace: str) -> int: ...

@@ -1,4 +1,5 @@
-"""How much text the store holds and how many memories have a word: what BM25 needs to know, kept for a short while."""
+"""How much text a namespace holds and how many of its memories have a word: what BM25 needs to know, kept for a short
+while."""
 
 import asyncio
 import time
@@ -7,9 +8,10 @@ from dataclasses import dataclass
 
 from qdrant_client import models
 
+from ...lru import LruCache
 from ...models import MemoryFilter
 from .connection import QdrantConnection
-from .filters import every_memory, passing
+from .filters import equals, every_memory, passing
 
 CORPUS_SECONDS = 60.0
 COUNT_SECONDS = 5.0
@@ -18,6 +20,9 @@ COUNTED_EXACTLY = 10_000
 
 # The corpus is measured anew when so much of it has changed; less moves no score by more than about as much.
 NOTICEABLE_CHANGE = 0.01
+
+MAX_NAMESPACES = 1_000
+"""Of so many the statistics are kept: some numbers for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,33 @@ class TextStatistics:
 
     def __init__(self, connection: QdrantConnection) -> None:
         self._connection = connection
+        self.of_all = CorpusStatistics(connection)
+        """Of all namespaces: what the server weighs words by. No score that is shown comes from it."""
+        self._by_namespace: LruCache[str, CorpusStatistics] = LruCache(MAX_NAMESPACES)
+
+    def of(self, namespace: str) -> "CorpusStatistics":
+        known = self._by_namespace.get(namespace)
+        if known is None:
+            known = CorpusStatistics(self._connection, namespace, self.of_all)
+            self._by_namespace.put(namespace, known)
+        return known
+
+    def note_writes(self, namespaces: Sequence[str]) -> None:
+        """By the namespace of each memory that was written."""
+        for namespace in namespaces:
+            for statistics in (self.of_all, self.of(namespace)):
+                statistics.note_write()
+
+
+class CorpusStatistics:
+    """Of one namespace, or of all of them."""
+
+    def __init__(
+        self, connection: QdrantConnection, namespace: str | None = None, of_all: "CorpusStatistics | None" = None
+    ) -> None:
+        self._connection = connection
+        self._namespace = namespace
+        self._of_all = of_all
         self._corpus: Corpus | None = None
         self._corpus_expires = 0.0
         self._writes = 0
@@ -44,12 +76,12 @@ class TextStatistics:
         self._counts: dict[str, int] = {}
         self._counts_expire = 0.0
 
-    def note_writes(self, memories: int) -> None:
-        self._writes += memories
+    def note_write(self) -> None:
+        self._writes += 1
         self._counts = {}  # a new one: a count that is under way belongs to the old
 
     async def corpus(self) -> Corpus:
-        """All memories of all namespaces, and their words together."""
+        """All memories, and their words together."""
         async with self._measuring:
             known = self._corpus
             if (
@@ -58,7 +90,8 @@ class TextStatistics:
                 or self._writes > known.memories * NOTICEABLE_CHANGE
             ):
                 writes_before = self._writes
-                lengths = await self._connection.facet("length", every_memory())
+                where = every_memory() if self._namespace is None else passing(MemoryFilter(self._namespace))
+                lengths = await self._connection.facet("length", where)
                 words = sum(int(length) * memories for length, memories in lengths.items())
                 known = Corpus(sum(lengths.values()), words)
                 self._corpus, self._corpus_expires = known, time.monotonic() + CORPUS_SECONDS
@@ -66,28 +99,38 @@ class TextStatistics:
             return known
 
     async def document_frequencies(self, conditions: Sequence[models.Condition]) -> list[int]:
-        """How many memories of the store pass each condition on their words; remembered for a few seconds.
+        """How many memories pass each condition on their words; remembered for a few seconds.
 
         A large store is not counted through for each word of a query: its index knows how many have the word, but for
-        deletions that it has not cleared away yet. Of phrases it knows nothing.
+        deletions that it has not cleared away yet. Of phrases it knows nothing, and of one namespace among others it
+        could only guess from the words of all.
         """
+        is_large = (await self.corpus()).memories > COUNTED_EXACTLY
+        if is_large and self._of_all is not None and await self.is_all():
+            return await self._of_all.document_frequencies(conditions)
         now = time.monotonic()
         if now > self._counts_expire:
             self._counts = {}
             self._counts_expire = now + COUNT_SECONDS
-        small = (await self.corpus()).memories <= COUNTED_EXACTLY
+        exact = not is_large or self._namespace is not None
         return list(
             await asyncio.gather(
-                *(self._document_frequency(condition, exact=small or _is_phrase(condition)) for condition in conditions)
+                *(self._document_frequency(condition, exact=exact or _is_phrase(condition)) for condition in conditions)
             )
         )
+
+    async def is_all(self) -> bool:
+        """Whether there are no others."""
+        return self._of_all is None or (await self.corpus()).memories >= (await self._of_all.corpus()).memories
 
     async def _document_frequency(self, condition: models.Condition, *, exact: bool) -> int:
         name = condition.model_dump_json()
         counts = self._counts
         if name not in counts:
             # Nothing but memories has words.
-            counts[name] = await self._connection.count(models.Filter(must=[condition]), exact=exact)
+            of_namespace = [] if self._namespace is None else [equals("namespace", self._namespace)]
+            where = models.Filter(must=[*of_namespace, condition])
+            counts[name] = await self._connection.count(where, exact=exact)
         return counts[name]
 
 

@@ -94,7 +94,7 @@ class QdrantStorage:
 
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
         checked = checked_items(items, self._pinned.dimension)
-        async with self._writing(len(items)):
+        async with self._writing([item.memory.namespace for item in items]):
             return await self._writer.store(checked)
 
     async def search(self, work: SearchWork[T], *, part_by_part: bool = False) -> T:  # noqa: ARG002 - it always is
@@ -110,8 +110,8 @@ class QdrantStorage:
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
         return await search_by_text(self._connection, self._statistics, terms, limit, where)
 
-    async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
-        return await inverse_document_frequencies(self._statistics, words)
+    async def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
+        return await inverse_document_frequencies(self._statistics.of(namespace), words)
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
         return await reads.adjacent(self._connection, content_hashes, limit, where)
@@ -137,13 +137,13 @@ class QdrantStorage:
     async def update(
         self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, key: IdempotencyKey | None = None
     ) -> Memory | None:
-        async with self._writing(1):
+        async with self._writing([namespace]):
             if key is not None:
                 return await self._keyed_writer.patch(namespace, content_hash, patch, now, key)
             return await self._writer.patch(namespace, content_hash, patch, now)
 
     async def delete(self, namespace: str, content_hash: str, key: IdempotencyKey | None = None) -> bool:
-        async with self._writing(1):
+        async with self._writing([namespace]):
             if key is not None:
                 return await self._keyed_writer.delete(namespace, content_hash, key)
             return await self._writer.delete(namespace, content_hash)
@@ -160,7 +160,7 @@ class QdrantStorage:
         self, namespace: str, source: str, items: Sequence[EmbeddedMemory], edges: Sequence[Edge]
     ) -> SourceOutcome:
         by_id = source_items(namespace, source, checked_items(items, self._pinned.dimension), edges)
-        async with self._writing(len(items)):
+        async with self._writing([namespace] * len(items)):
             return await self._source_writer.replace_source(namespace, source, by_id, edges)
 
     async def add_edges(self, namespace: str, edges: Sequence[Edge]) -> list[str]:
@@ -224,9 +224,10 @@ class QdrantStorage:
         await self._connection.close()
 
     @asynccontextmanager
-    async def _writing(self, memories: int) -> AsyncGenerator[None, None]:
+    async def _writing(self, namespaces: Sequence[str]) -> AsyncGenerator[None, None]:
+        """Of each memory that is written, its namespace."""
         async with self._writes.accepted():
             try:
                 yield
             finally:
-                self._statistics.note_writes(memories)
+                self._statistics.note_writes(namespaces)

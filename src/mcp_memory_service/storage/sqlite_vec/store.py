@@ -137,8 +137,8 @@ class SqliteVecStorage:
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
         return await self._read(lambda snapshot: snapshot.search_by_text(terms, limit, where))
 
-    async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
-        return await self._read(lambda snapshot: snapshot.inverse_document_frequencies(words))
+    async def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
+        return await self._read(lambda snapshot: snapshot.inverse_document_frequencies(namespace, words))
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         return await self._read(lambda snapshot: snapshot.adjacent(content_hashes, limit, where))

@@ -32,6 +32,7 @@ TABLES: tuple[Table, ...] = (
     Table("memory_words", "derived", owner="memory_id", made_from="the texts"),
     Table("memory_text", "derived", made_from="memory_words"),
     Table("memory_vocabulary", "derived", made_from="memory_text"),
+    Table("namespaces", "derived", made_from="memories, memory_words and store_info"),
     Table("changes", "derived", made_from="nothing: the log begins anew"),
 )
 """In an order in which rows can be inserted. What FTS5 keeps for `memory_text` and SQLite for itself is theirs."""

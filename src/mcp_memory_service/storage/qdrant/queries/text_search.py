@@ -5,13 +5,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from qdrant_client import models
 
 from ....hybrid_search.bm25 import fts5_idf, idf, length_norm, lucene_idf, term_weight
 from ....models import MemoryFilter, QueryTerms, TextMatches
 from ..connection import QdrantConnection
-from ..corpus_stats import Corpus, TextStatistics
+from ..corpus_stats import Corpus, CorpusStatistics, TextStatistics
 from ..filters import equals, has_phrase, has_term, passing
 from ..points import NAME_MARK, REFERENCE_LENGTH, TERMS, Payload, sparse_vector
 from .top_candidates import Scored, SparseSearch, leading, ranked
@@ -59,6 +60,13 @@ class Sought:
         ]
 
 
+class Counted(NamedTuple):
+    """How much text there is, and how many memories have each alternative of a query."""
+
+    corpus: Corpus
+    document_frequencies: Sequence[int]
+
+
 @dataclass(frozen=True, slots=True)
 class WordRanking:
     """A query with all that is needed to score memories by it."""
@@ -72,16 +80,13 @@ class WordRanking:
     where: MemoryFilter
 
     @classmethod
-    def of(
-        cls, sought: Sought, corpus: Corpus, document_frequencies: Sequence[int], where: MemoryFilter
-    ) -> "WordRanking":
-        idfs = [fts5_idf(corpus.memories, each) for each in document_frequencies]
-        corrections = [
-            ours / lucene_idf(corpus.memories, each) for ours, each in zip(idfs, document_frequencies, strict=True)
-        ]
+    def of(cls, sought: Sought, counted: Counted, of_all: Counted, where: MemoryFilter) -> "WordRanking":
+        idfs = [fts5_idf(counted.corpus.memories, each) for each in counted.document_frequencies]
+        of_server = [lucene_idf(of_all.corpus.memories, each) for each in of_all.document_frequencies]
+        corrections = [ours / theirs for ours, theirs in zip(idfs, of_server, strict=True)]
         of_words = dict(zip(sought.words, corrections, strict=False))
         of_names = dict(zip(reversed(sought.names), reversed(corrections), strict=False))
-        return cls(sought, idfs, corpus.mean_length, of_words | of_names, where)
+        return cls(sought, idfs, counted.corpus.mean_length, of_words | of_names, where)
 
     def score(self, payload: Payload) -> float:
         """BM25, added up in the order of the alternatives; 0 if the text has none of them."""
@@ -126,11 +131,10 @@ async def search_by_text(
 ) -> TextMatches:
     if not terms:
         return TextMatches()
-    sought = Sought.of(terms)
-    corpus, document_frequencies = await asyncio.gather(
-        statistics.corpus(), statistics.document_frequencies(sought.conditions)
-    )
-    ranking = WordRanking.of(sought, corpus, document_frequencies, where)
+    sought, own = Sought.of(terms), statistics.of(where.namespace)
+    counted = await _counted(own, sought.conditions)
+    of_all = counted if await own.is_all() else await _counted(statistics.of_all, sought.conditions)
+    ranking = WordRanking.of(sought, counted, of_all, where)
     found = await asyncio.gather(*(leading(connection, search, limit) for search in ranking.searches()))
     together = ranked(scored for part in found for scored in part)
     words_of_best = [word for scored in together[:1] for word in _terms(scored.payload)]
@@ -139,11 +143,16 @@ async def search_by_text(
     )
 
 
-async def inverse_document_frequencies(statistics: TextStatistics, words: Sequence[str]) -> dict[str, float]:
+async def inverse_document_frequencies(statistics: CorpusStatistics, words: Sequence[str]) -> dict[str, float]:
     """A memory has a word as such or as a name."""
     either = [models.Filter(should=[has_term(word), has_term(NAME_MARK + word)]) for word in words]
-    corpus, counted = await asyncio.gather(statistics.corpus(), statistics.document_frequencies(either))
-    return {word: idf(corpus.memories, each) for word, each in zip(words, counted, strict=True)}
+    counted = await _counted(statistics, either)
+    frequencies = zip(words, counted.document_frequencies, strict=True)
+    return {word: idf(counted.corpus.memories, each) for word, each in frequencies}
+
+
+async def _counted(statistics: CorpusStatistics, conditions: Sequence[models.Condition]) -> Counted:
+    return Counted(*await asyncio.gather(statistics.corpus(), statistics.document_frequencies(conditions)))
 
 
 def _terms(payload: Payload) -> list[str]:

@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 
+from ....lru import LruCache
 from ....models import MemoryFilter, Vector, VectorSample
 from ..connection import QdrantConnection
 from ..corpus_stats import CorpusSizes
@@ -13,13 +14,15 @@ from .reads import scrolled, vectors_of
 KEPT_SECONDS = 600.0
 # A sample tells the mean and the deviation of similarities, which so small a change of the corpus hardly moves.
 NOTICEABLE_CHANGE = 0.1
+MAX_SAMPLES = 64
+"""1.5 MB each with the local model; the service keeps as many namespaces."""
 
 
 class VectorSamples:
     def __init__(self, connection: QdrantConnection, sizes: CorpusSizes) -> None:
         self._connection = connection
         self._sizes = sizes
-        self._kept: dict[tuple[str, int], tuple[VectorSample, int, float]] = {}
+        self._kept: LruCache[tuple[str, int], tuple[VectorSample, int, float]] = LruCache(MAX_SAMPLES)
 
     async def of(self, namespace: str, limit: int) -> VectorSample:
         """The same sample until a tenth of the memories has come or gone, or ten minutes have passed."""
@@ -30,7 +33,7 @@ class VectorSamples:
             if abs(memories - drawn_from) <= drawn_from * NOTICEABLE_CHANGE and time.monotonic() < expires:
                 return sample
         sample = await self._draw(namespace, limit)
-        self._kept[namespace, limit] = sample, memories, time.monotonic() + KEPT_SECONDS
+        self._kept.put((namespace, limit), (sample, memories, time.monotonic() + KEPT_SECONDS))
         return sample
 
     async def _draw(self, namespace: str, limit: int) -> VectorSample:

@@ -1,7 +1,7 @@
 """The memories an index is made of: the log of their changes, their rows, and these as columns."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....hybrid_search.columns.digests import DIGEST_BYTES
-from ..schema import TEXT_TOKENIZER, pinned_embedding
+from ..schema import pinned_embedding
 from .format.quantization import Quantizer
 from .format.segment import NO_SEQUENCE, NONE, Chunks, Documents
-
-Tokens = Callable[[str], list[str]]
 
 
 class Position(NamedTuple):
@@ -99,21 +97,6 @@ def with_vectors(connection: apsw.Connection, documents: list[DocumentRow]) -> B
 def as_matrix(embeddings: Sequence[bytes], dimension: int | None) -> NDArray[np.float32]:
     """One row for each; a store may have memories without vectors, after a repair that was not finished."""
     return np.frombuffer(b"".join(embeddings), np.float32).reshape(len(embeddings), dimension or 0)
-
-
-def tokens_like(connection: apsw.Connection) -> Tokens:
-    """Cuts indexed text as the text index of the database does."""
-    tokenizer = connection.fts5_tokenizer(*TEXT_TOKENIZER)
-
-    def tokens(text: str) -> list[str]:
-        if text.isascii():  # then words of ours are words of FTS5
-            return text.split()
-        found = tokenizer(
-            text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-        )
-        return cast("list[str]", found)
-
-    return tokens
 
 
 class NameCodes:

@@ -7,7 +7,6 @@ from typing import cast
 import apsw
 import numpy as np
 
-from ....hybrid_search.bm25 import idf
 from ....models import (
     Candidate,
     EmbeddedMemory,
@@ -15,7 +14,6 @@ from ....models import (
     MemoryFilter,
     MemoryPage,
     MemoryScan,
-    QueryTerms,
     StoreStats,
     TagCount,
     Vector,
@@ -76,56 +74,6 @@ def search_by_tag(
     return list(map(Candidate._make, rows))
 
 
-def search_by_text(connection: apsw.Connection, terms: QueryTerms, limit: int, where: MemoryFilter) -> list[Candidate]:
-    if not terms:
-        return []
-    matches, values = condition(where)
-    # FTS5's bm25 is better the lower it is.
-    sql = f"""
-        SELECT m.content_hash, m.created_at, -bm25(memory_text) AS score, m.session, m.sequence
-        FROM memory_text CROSS JOIN memories m ON m.id = memory_text.rowid
-        WHERE memory_text MATCH ? AND {matches}
-        ORDER BY score DESC, m.created_at DESC, m.content_hash LIMIT ?
-    """  # noqa: S608
-    rows = connection.execute(sql, (_match_expression(terms), *values, limit))
-    return list(map(Candidate._make, rows))
-
-
-def words_of_best(
-    connection: apsw.Connection, found: Sequence[Candidate], terms: QueryTerms, namespace: str
-) -> frozenset[str]:
-    """Which of all words of the query the first of the found has."""
-    if not found:
-        return frozenset()
-    texts = connection.execute(
-        """
-        SELECT w.labels, w.words FROM memories m JOIN memory_words w ON w.memory_id = m.id
-        WHERE m.namespace = ? AND m.content_hash = ?
-        """,
-        (namespace, found[0].content_hash),
-    ).fetchall()
-    return frozenset(terms.all_words) & {word for row in texts for text in row for word in cast("str", text).split()}
-
-
-def _match_expression(terms: QueryTerms) -> str:
-    """The terms as FTS5 alternatives, each quoted: text of the user is never syntax."""
-    in_text = [_quoted(word) for word in terms.words] + [_quoted(" ".join(phrase)) for phrase in terms.phrases]
-    names = [_quoted(name) for name in terms.names]
-    parts = [f"{{labels words}} : ({' OR '.join(in_text)})"] if in_text else []
-    parts += [f"names : ({' OR '.join(names)})"] if names else []
-    return " OR ".join(parts)
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
-
-
-def inverse_document_frequencies(connection: apsw.Connection, words: Sequence[str]) -> dict[str, float]:
-    memories = int(connection.execute("SELECT count(*) FROM memories").get)
-    counted = "SELECT doc FROM memory_vocabulary WHERE term = ?"
-    return {word: idf(memories, connection.execute(counted, (word,)).get or 0) for word in words}
-
-
 def similarities(connection: apsw.Connection, query_vector: Vector, memory_ids: Sequence[int]) -> dict[int, float]:
     """Of the memories that are there, each by its nearest chunk."""
     rows = connection.execute(
@@ -134,15 +82,6 @@ def similarities(connection: apsw.Connection, query_vector: Vector, memory_ids: 
         FROM json_each(?) asked CROSS JOIN vectors v ON v.memory_id = asked.value GROUP BY v.memory_id
         """,
         (query_vector.tobytes(), json.dumps(list(memory_ids))),
-    )
-    return dict(cast("list[tuple[int, float]]", rows.fetchall()))
-
-
-def phrase_scores(connection: apsw.Connection, phrase: Sequence[str]) -> dict[int, float]:
-    """What a phrase adds to the BM25 score of each memory that has it, by its id."""
-    rows = connection.execute(
-        "SELECT rowid, -bm25(memory_text) FROM memory_text WHERE memory_text MATCH ?",
-        (_match_expression(QueryTerms((), (), (tuple(phrase),))),),
     )
     return dict(cast("list[tuple[int, float]]", rows.fetchall()))
 
@@ -187,8 +126,12 @@ def all_tags(connection: apsw.Connection, namespace: str) -> list[TagCount]:
     return [TagCount(tag=display, memories=memories) for display, memories in rows]
 
 
-def tags_version(connection: apsw.Connection) -> int:
-    return int(connection.execute("SELECT value FROM store_info WHERE key = 'tags_version'").get or 0)
+def tags_version(connection: apsw.Connection, namespace: str) -> int:
+    """That of the store for a namespace without memories, so that no number comes back with other tags."""
+    found = connection.execute("SELECT tags_version FROM namespaces WHERE namespace = ?", (namespace,)).get
+    if found is None:
+        found = connection.execute("SELECT value FROM store_info WHERE key = 'tags_version'").get
+    return int(found or 0)
 
 
 def count_all_memories(connection: apsw.Connection, namespace: str) -> int:
@@ -229,7 +172,7 @@ def touch_everything(connection: apsw.Connection) -> None:
 
 
 def namespaces(connection: apsw.Connection) -> list[str]:
-    return [name for (name,) in connection.execute("SELECT DISTINCT namespace FROM memories ORDER BY namespace")]
+    return [name for (name,) in connection.execute("SELECT namespace FROM namespaces ORDER BY namespace")]
 
 
 def scan(connection: apsw.Connection, cursor: str | None, limit: int) -> MemoryScan:
@@ -254,8 +197,20 @@ def _vectors(connection: apsw.Connection, memory_id: int) -> tuple[Vector, ...]:
 
 def store_stats(connection: apsw.Connection, namespace: str) -> StoreStats:
     model, dimension = pinned_embedding(connection)
-    memories, oldest, newest = connection.execute(
-        "SELECT count(*), min(created_at), max(created_at) FROM memories WHERE namespace = ?", (namespace,)
+    memories, oldest, newest, text_bytes = connection.execute(
+        """
+        SELECT count(*), min(created_at), max(created_at),
+            coalesce(sum(octet_length(content) + octet_length(metadata)), 0)
+        FROM memories WHERE namespace = ?
+        """,
+        (namespace,),
+    ).get
+    vectors, vector_bytes = connection.execute(
+        """
+        SELECT count(*), coalesce(sum(octet_length(v.embedding)), 0)
+        FROM vectors v JOIN memories m ON m.id = v.memory_id WHERE m.namespace = ?
+        """,
+        (namespace,),
     ).get
     by_type = connection.execute(
         """
@@ -268,10 +223,8 @@ def store_stats(connection: apsw.Connection, namespace: str) -> StoreStats:
         backend="sqlite_vec",
         memories=memories,
         tags=connection.execute("SELECT count(*) FROM tags WHERE namespace = ?", (namespace,)).get,
-        vectors=connection.execute(
-            "SELECT count(*) FROM vectors v JOIN memories m ON m.id = v.memory_id WHERE m.namespace = ?", (namespace,)
-        ).get,
-        size_bytes=connection.execute("PRAGMA page_count").get * connection.execute("PRAGMA page_size").get,
+        vectors=vectors,
+        size_bytes=text_bytes + vector_bytes,
         schema_version=schema_version(connection),
         embedding_model=model or "",
         embedding_dimension=dimension,

@@ -7,7 +7,7 @@ import apsw
 from ....models import Candidate, Memory, MemoryFilter, QueryTerms, TextMatches, Vector
 from ...vectors import checked_vector
 from ..index import IndexReader
-from . import reads
+from . import reads, text_search
 
 
 class SnapshotReads:
@@ -44,21 +44,21 @@ class SnapshotReads:
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
         index = self._index_for(where)
         if index is None:
-            found = reads.search_by_text(self._connection, terms, limit, where)
-            return TextMatches(found, reads.words_of_best(self._connection, found, terms, where.namespace))
+            found = text_search.search_by_text(self._connection, terms, limit, where)
+            return TextMatches(found, text_search.words_of_best(self._connection, found, terms, where.namespace))
         found = index.search_by_text(self._connection, terms, limit, where)
         return TextMatches(found, index.words_of_best(self._connection, found, terms, where.namespace))
 
-    async def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
+    async def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
         if self._index is None:
-            return reads.inverse_document_frequencies(self._connection, words)
-        return self._index.inverse_document_frequencies(words)
+            return text_search.inverse_document_frequencies(self._connection, namespace, words)
+        return self._index.inverse_document_frequencies(namespace, words)
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         return reads.adjacent(self._connection, content_hashes, limit, where)
 
-    async def tags_version(self, namespace: str) -> int:  # noqa: ARG002 - one number serves all namespaces
-        return reads.tags_version(self._connection)
+    async def tags_version(self, namespace: str) -> int:
+        return reads.tags_version(self._connection, namespace)
 
     async def count_all_memories(self, namespace: str) -> int:
         if self._index is None:

@@ -9,8 +9,8 @@ from ....models import Memory, MemoryPatch, StoreOutcome, Vector, fold_tag
 from ...merging import apply_patch, first_form, unite
 from ...ports import TextAnalyzer
 from ..rows import SqlValue, find_memory
-from ..schema import insert_words
 from ..tables import OWNED
+from ..text_index import insert_words
 
 
 def store_memory(

@@ -227,6 +227,23 @@ def _words(connection: apsw.Connection) -> Iterator[Finding]:
         yield Finding("words_missing", f"{missing} memories have no words, so no search by words finds them.")
 
 
+def _namespaces(connection: apsw.Connection) -> Iterator[Finding]:
+    counted = """
+        SELECT m.namespace, count(w.memory_id), coalesce(sum(w.tokens), 0)
+        FROM memories m LEFT JOIN memory_words w ON w.memory_id = m.id GROUP BY m.namespace
+    """
+    wrong = connection.execute(
+        f"""
+        SELECT count(DISTINCT namespace) FROM (
+            SELECT * FROM ({counted} EXCEPT SELECT namespace, memories, tokens FROM namespaces)
+            UNION ALL SELECT * FROM (SELECT namespace, memories, tokens FROM namespaces EXCEPT {counted})
+        )
+        """  # noqa: S608
+    ).get
+    if wrong:
+        yield Finding("namespace_counts_wrong", f"{wrong} namespaces do not say how many memories and words they have.")
+
+
 def _text_index_of_a_copy(connection: apsw.Connection) -> Iterator[Finding]:
     """A file that cannot be written cannot be asked."""
     with closing(apsw.Connection(":memory:")) as copy:
@@ -243,4 +260,4 @@ def _text_index(connection: apsw.Connection) -> Iterator[Finding]:
         yield Finding("text_index_out_of_step", "The text index does not have the words of the memories.")
 
 
-CHECKS: tuple[Check, ...] = (_schema, _orphans, _content, _vectors, _tags, _words)
+CHECKS: tuple[Check, ...] = (_schema, _orphans, _content, _vectors, _tags, _words, _namespaces)

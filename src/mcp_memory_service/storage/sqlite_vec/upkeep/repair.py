@@ -13,10 +13,12 @@ import apsw
 from ....models import Progress, Vector
 from ...ports import TextAnalyzer
 from ..file.connection import immediate_transaction
+from ..migrations import count_namespaces
 from ..queries.writes import add_tag
 from ..rows import memory_by_id
-from ..schema import insert_words, pinned_embedding, reference_schema
+from ..schema import pinned_embedding, reference_schema
 from ..tables import KEPT, OWNED, TABLES
+from ..text_index import insert_words
 from .inspection import memories_without, unfit_vectors
 from .replacement import UNREADABLE
 
@@ -39,6 +41,7 @@ def rebuild(connection: apsw.Connection, analyze: TextAnalyzer, *, drop_unfit_ve
     connection.execute("INSERT INTO store_info (key, value) VALUES ('tags_version', '1') ON CONFLICT DO NOTHING")
     for memory_id in memories_without(connection, "memory_words"):
         _add_words(connection, memory_id, analyze)
+    count_namespaces(connection)
     # Nothing that was derived from the rows before holds any more.
     connection.execute("DELETE FROM changes")
     note_change(connection, memory_id=0)

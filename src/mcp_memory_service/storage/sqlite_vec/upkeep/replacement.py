@@ -16,7 +16,6 @@ from ....models import Progress
 from ....private_files import atomic_new_file, sync_folder
 from ....timestamps import compact
 from ..file.connection import BUSY_TIMEOUT_MILLISECONDS, connect, make_store_private
-from ..queries.reads import tags_version
 from .backups import copy_pages, write_backup
 from .inspection import Inspection, inspect
 
@@ -49,10 +48,11 @@ def take_over(path: Path, database: Path, progress: Progress) -> Inspection:
     then."""
     with closing(apsw.Connection(str(database))) as source:
         # A number that no process has seen yet: it tells them that the tags are others now.
-        newest = tags_version(source)
+        newest = _newest_tags(source)
         with closing(apsw.Connection(str(path))) as target, suppress(*UNREADABLE):
-            newest = max(newest, tags_version(target))
+            newest = max(newest, _newest_tags(target))
         source.execute("UPDATE store_info SET value = ? WHERE key = 'tags_version'", (str(newest + 1),))
+        source.execute("UPDATE namespaces SET tags_version = ?", (newest + 1,))
         replaced = _overwritten(path, source, progress)
     if not replaced:
         for suffix in ("-wal", "-shm"):
@@ -64,6 +64,11 @@ def take_over(path: Path, database: Path, progress: Progress) -> Inspection:
         with suppress(apsw.FullError, apsw.IOError):  # it is done; the log is emptied when there is room
             target.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return inspect(target, progress)
+
+
+def _newest_tags(connection: apsw.Connection) -> int:
+    """The number that the next change of any tag counts up."""
+    return int(connection.execute("SELECT value FROM store_info WHERE key = 'tags_version'").get or 0)
 
 
 def _overwritten(path: Path, source: apsw.Connection, progress: Progress) -> bool:

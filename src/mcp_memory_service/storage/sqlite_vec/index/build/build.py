@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .....errors import StorageUnavailable
 from ...schema import pinned_embedding
+from ...text_index import Tokens, tokens_like
 from ..format.quantization import Quantizer
 from ..format.segment import NAME, TAG, WORD, Chunks, Documents, tag_term, term_keys
 from ..format.segment_file import Column, Header, SegmentData, write_segment_file
@@ -25,13 +26,11 @@ from ..source import (
     Batch,
     DocumentRow,
     NameCodes,
-    Tokens,
     as_matrix,
     encoded_chunks,
     encoded_documents,
     follows,
     newest_position,
-    tokens_like,
     with_vectors,
 )
 
@@ -57,7 +56,6 @@ def columns_of_rows(connection: apsw.Connection, *, exact: bool = False) -> Segm
         position=rows.position,
         model_id=model_id or "",
         salt=made.terms.salt,
-        tokens=made.tokens,
         namespaces=tuple(made.namespaces.names),
         memory_types=tuple(made.memory_types.names),
     )
@@ -132,11 +130,9 @@ class _Columns:
         self.memory_types = NameCodes()
         self._sessions = NameCodes()
         self.terms = _Terms(tokens)
-        self.tokens = 0
 
     def add(self, batch: Batch) -> None:
         lengths = self.terms.add(batch.documents, self._size)
-        self.tokens += sum(lengths)
         self._documents.append(
             encoded_documents(batch.documents, lengths, self.namespaces, self.memory_types, self._sessions)
         )

@@ -47,7 +47,13 @@ class Postings:
 
     def only(self, mask: Mask) -> "Postings":
         """Those of the documents that the mask has."""
-        passing = mask[self.documents]
+        return self._passing(mask[self.documents])
+
+    def within(self, namespaces: NDArray[np.int32], code: int) -> "Postings":
+        """Those of the documents of one namespace."""
+        return self._passing(namespaces[self.documents] == code)
+
+    def _passing(self, passing: Mask) -> "Postings":
         return self if np.logical_and.reduce(passing) else Postings(self.documents[passing], self.frequencies[passing])
 
 

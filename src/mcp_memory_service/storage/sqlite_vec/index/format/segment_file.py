@@ -22,7 +22,7 @@ from .....private_files import new_private_file
 from ...file.connection import real_path
 from ..source import Position
 
-FORMAT = 3
+FORMAT = 4
 """A file of another one is built anew, not read."""
 COLUMNS = frozenset(
     (
@@ -51,8 +51,6 @@ class Header:
     model_id: str
     salt: bytes
     """Of the digests of terms."""
-    tokens: int
-    """In all documents together."""
     namespaces: tuple[str, ...]
     memory_types: tuple[str, ...]
 
@@ -168,7 +166,6 @@ def _header(fields: dict[str, Any]) -> Header:
         position=Position(int(sequence), int(mark)),
         model_id=str(fields["model_id"]),
         salt=bytes.fromhex(fields["salt"]),
-        tokens=int(fields["tokens"]),
         namespaces=tuple(map(str, fields["namespaces"])),
         memory_types=tuple(map(str, fields["memory_types"])),
     )

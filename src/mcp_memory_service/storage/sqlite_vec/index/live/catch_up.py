@@ -11,8 +11,9 @@ from typing import cast
 import apsw
 
 from .....errors import StorageUnavailable
+from ...text_index import tokens_like
 from ..query.reader import IndexReader
-from ..source import Position, batch_of, follows, newest_position, tokens_like
+from ..source import Position, batch_of, follows, newest_position
 from .segments import Segments
 
 MAX_CHANGES_OF_A_SEARCH = 500

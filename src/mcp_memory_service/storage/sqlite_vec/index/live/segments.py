@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...text_index import Tokens
 from ..format.quantization import Quantizer
 from ..format.segment import (
     NAME,
@@ -26,9 +27,9 @@ from ..format.segment import (
     term_keys,
 )
 from ..format.segment_file import SegmentData
-from ..query.reader import IndexReader
+from ..query.reader import Corpus, IndexReader
 from ..query.topk import positions_in
-from ..source import Batch, DocumentRow, NameCodes, Position, Tokens, encoded_chunks, encoded_documents
+from ..source import Batch, DocumentRow, NameCodes, Position, encoded_chunks, encoded_documents
 
 MIN_OUTSIDE = 4_096
 MAX_OUTSIDE = 50_000
@@ -52,8 +53,7 @@ class Segments:
         self._base_live: Mask | None = None
         self._delta_live: Mask | None = None
         self._gone = 0
-        self._tokens = header.tokens
-        self._per_namespace = Counter(_counted(self._base.documents.namespaces))
+        self._corpora = _corpora(self._base.documents)
         self.in_memory = data.exact
         """Whether there is no file of it: vectors are kept as they are where they are few."""
         self.position = header.position
@@ -87,9 +87,7 @@ class Segments:
             key=self._key,
             namespaces=self._namespaces,
             memory_types=self._memory_types,
-            documents=self._per_namespace.total(),
-            tokens=self._tokens,
-            per_namespace=dict(self._per_namespace),
+            corpora=self._corpora,
         )
 
     def apply(self, changed: Sequence[int], now: Batch, tokens: Tokens, position: Position) -> None:
@@ -104,8 +102,7 @@ class Segments:
             added = self._delta.add(now, tokens)
             if self._delta_live is not None:
                 self._delta_live = np.append(self._delta_live, np.ones(len(now.documents), np.bool_))
-            self._tokens += int(added.lengths.sum(dtype=np.int64))
-            self._per_namespace.update(_counted(added.namespaces))
+            self._count(_corpora(added), 1)
         self.position = position
         self.is_whole = True
 
@@ -117,19 +114,28 @@ class Segments:
         live = np.ones(documents.memory_ids.size, np.bool_) if live is None else live.copy()
         live[places] = False
         self._gone += places.size
-        self._tokens -= int(documents.lengths[places].sum(dtype=np.int64))
-        self._per_namespace.subtract(_counted(documents.namespaces[places]))
+        self._count(_corpora(documents, places), -1)
         return live
+
+    def _count(self, changed: Mapping[int, Corpus], sign: int) -> None:
+        """In a new mapping: readers that were made before keep theirs."""
+        counted = dict(self._corpora)
+        for code, corpus in changed.items():
+            known = counted.get(code, Corpus(0, 0))
+            counted[code] = Corpus(known.documents + sign * corpus.documents, known.tokens + sign * corpus.tokens)
+        self._corpora = {code: corpus for code, corpus in counted.items() if corpus.documents}
 
 
 def is_worth_rebuilding(outside: int, documents: int) -> bool:
     return outside > max(MIN_RENEWED, documents // 100)
 
 
-def _counted(codes: NDArray[np.int32]) -> dict[int, int]:
-    """How often each comes."""
-    values, counts = np.unique(codes, return_counts=True)
-    return dict(zip(values.tolist(), counts.tolist(), strict=True))
+def _corpora(documents: Documents, places: NDArray[np.intp] | slice = slice(None)) -> dict[int, Corpus]:
+    """How much each namespace has among these documents, by its code."""
+    codes, lengths = documents.namespaces[places], documents.lengths[places]
+    counts = np.bincount(codes)
+    tokens = np.bincount(codes, lengths)  # as floats, which are exact up to 2^53
+    return {code: Corpus(int(counts[code]), int(tokens[code])) for code in counts.nonzero()[0].tolist()}
 
 
 def _base_segment(columns: Mapping[str, NDArray[Any]]) -> Segment:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from itertools import chain
+from typing import NamedTuple
 
 import apsw
 import numpy as np
@@ -17,10 +18,11 @@ from .....hybrid_search.bm25 import MAX_TERM_WEIGHT, fts5_idf, idf, length_norm,
 from .....hybrid_search.columns.candidates import Candidates
 from .....hybrid_search.columns.digests import DIGEST_BYTES, NumberedDigests
 from .....models import Candidate, MemoryFilter, QueryTerms, Vector
-from ...queries import reads
+from ...queries import reads, text_search
+from ...text_index import tokens_like
 from ..format.quantization import Quantizer, exact_similarities, nearest_codes, similarities, unit_length
-from ..format.segment import NAME, TAG, WORD, Key, Mask, Postings, Segment, tag_term
-from ..source import NameCodes, Position, tokens_like
+from ..format.segment import NAME, NONE, TAG, WORD, Key, Mask, Postings, Segment, tag_term
+from ..source import NameCodes, Position
 from .maxscore import Numbers, Places, Score, Term, top_sums
 from .topk import NOBODY, Found, joined, kth_largest, positions_in, ranked, top
 
@@ -38,9 +40,25 @@ TAG_DIGITS = 9
 """As in reads.py: equal sets of tags stay equal in whatever order they are summed."""
 TAG_TOLERANCE = 10.0**-TAG_DIGITS
 
+CachedTerm = tuple[int | None, bytes, str]
+"""The code of the namespace, unless postings are those of all documents; the kind of the term, and the term."""
 MAX_CACHED_TERMS = 256
 MAX_CACHED_POSTINGS = 5_000
 """Longer ones are not kept: after a deletion they are copies, and would take much memory together."""
+
+
+class Corpus(NamedTuple):
+    """How much text a namespace has."""
+
+    documents: int
+    tokens: int
+
+    @property
+    def mean_length(self) -> float:
+        return self.tokens / self.documents if self.tokens else 1.0
+
+
+NO_CORPUS = Corpus(0, 0)
 
 
 @dataclass(frozen=True)
@@ -54,14 +72,10 @@ class IndexReader:
     key: Key
     namespaces: NameCodes
     memory_types: NameCodes
-    documents: int
-    """How many are there."""
-    tokens: int
-    """Of the documents that are there."""
-    per_namespace: Mapping[int, int]
-    """How many documents are there, by the code of the namespace."""
-    _cached: dict[tuple[bytes, str], list[Postings]] = field(default_factory=dict[tuple[bytes, str], list[Postings]])
-    """By kind and term: a search asks for the postings of a term several times."""
+    corpora: Mapping[int, Corpus]
+    """Of what is there, by the code of the namespace; none is empty."""
+    _cached: dict[CachedTerm, list[Postings]] = field(default_factory=dict[CachedTerm, list[Postings]])
+    """A search asks for the postings of a term several times."""
 
     def retrieve(
         self, connection: apsw.Connection, query_vector: Vector, limit: int, where: MemoryFilter
@@ -92,15 +106,16 @@ class IndexReader:
         """An index knows no places of words: phrases are asked of the text index, each by itself."""
         words, names = _as_indexed(connection, terms.words), _as_indexed(connection, terms.names)
         if words is None or names is None:
-            return reads.search_by_text(connection, terms, limit, where)
+            return text_search.search_by_text(connection, terms, limit, where)
         masks = self._masks(where)
         if masks is None or not terms:
             return NOBODY
         # In the order in which FTS5 adds them up.
-        scored = self._word_terms(WORD, words)
+        bm25 = self._bm25_within(where.namespace)
+        scored = self._word_terms(WORD, words, where.namespace, bm25)
         for phrase in terms.phrases:
-            scored.append(self._phrase_terms(reads.phrase_scores(connection, phrase)))
-        scored += self._word_terms(NAME, names)
+            scored.append(self._phrase_terms(text_search.phrase_scores(connection, phrase, where.namespace)))
+        scored += self._word_terms(NAME, names, where.namespace, bm25)
         found: list[Found] = []
         for number, (segment, mask) in enumerate(zip(self.segments, masks, strict=True)):
             of_segment = [of_segments[number] for of_segments in scored]
@@ -113,12 +128,12 @@ class IndexReader:
         """Which of all words of the query the first of the found has."""
         words, ids = terms.all_words, found.content_hashes if isinstance(found, Candidates) else None
         if not isinstance(ids, NumberedDigests) or not all(map(str.isascii, words)):
-            return reads.words_of_best(connection, found, terms, namespace)
+            return text_search.words_of_best(connection, found, terms, namespace)
         best = int(ids.numbers[0])
         number = sum([best >= segment.first for segment in self.segments]) - 1
         document = best - self.segments[number].first
         there: list[str] = []
-        for word, of_segments in zip(words, self._postings(WORD, words), strict=True):
+        for word, of_segments in zip(words, self._postings(WORD, words, namespace), strict=True):
             documents = of_segments[number].documents
             place = documents.searchsorted(documents.dtype.type(document))  # of one type: see `positions_in`
             if place < documents.size and documents[place] == document:
@@ -129,7 +144,7 @@ class IndexReader:
         masks = self._masks(where)
         if masks is None:
             return NOBODY
-        postings = self._postings(TAG, [tag_term(where.namespace, tag) for tag in weights])
+        postings = self._postings(TAG, [tag_term(where.namespace, tag) for tag in weights], where.namespace)
         weighted = [(of_tag, max(weight, MIN_SCORE)) for of_tag, weight in zip(postings, weights.values(), strict=True)]
         found: list[Found] = []
         for number, (segment, mask) in enumerate(zip(self.segments, masks, strict=True)):
@@ -138,10 +153,11 @@ class IndexReader:
             found.append(Found(segment, documents, sums.round(TAG_DIGITS)))
         return ranked(found, limit, self.digests, newest_first=True)
 
-    def inverse_document_frequencies(self, words: Sequence[str]) -> dict[str, float]:
+    def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
         """A word may be there as one of the text, or as a whole name."""
         idfs: dict[str, float] = {}
-        as_words, as_names = self._postings(WORD, words), self._postings(NAME, words)
+        documents = self.count_all_memories(namespace)
+        as_words, as_names = self._postings(WORD, words, namespace), self._postings(NAME, words, namespace)
         for word, of_word, of_name in zip(words, as_words, as_names, strict=True):
             document_frequency = 0
             for one, other in zip(of_word, of_name, strict=True):
@@ -149,7 +165,7 @@ class IndexReader:
                 if other.documents.size:
                     in_both, _ = positions_in(one.documents, other.documents)
                     document_frequency += other.documents.size - in_both.size
-            idfs[word] = idf(self.documents, document_frequency)
+            idfs[word] = idf(documents, document_frequency)
         return idfs
 
     def _nearest(
@@ -184,15 +200,23 @@ class IndexReader:
         return rows
 
     def count_all_memories(self, namespace: str) -> int:
-        code = self.namespaces.codes.get(namespace)
-        return 0 if code is None else self.per_namespace.get(code, 0)
+        return self._corpus(namespace).documents
 
-    def _postings(self, kind: bytes, terms: Sequence[str]) -> list[list[Postings]]:
-        """Of each term in each segment, without documents that are gone."""
+    def _corpus(self, namespace: str) -> Corpus:
+        return self.corpora.get(self.namespaces.codes.get(namespace, NONE), NO_CORPUS)
+
+    def _other_than_all(self, namespace: str) -> int | None:
+        """The code of a namespace, or None if it has all documents: nothing needs to be filtered by it then."""
+        code = self.namespaces.codes.get(namespace, NONE)
+        return None if len(self.corpora) == 1 and code in self.corpora else code
+
+    def _postings(self, kind: bytes, terms: Sequence[str], namespace: str) -> list[list[Postings]]:
+        """Of each term in each segment, in the documents of a namespace that are still there."""
+        code = None if kind == TAG else self._other_than_all(namespace)  # a tag is of one namespace
         found: dict[str, list[Postings]] = {}
         unknown: list[str] = []
         for term in terms:
-            known = self._cached.get((kind, term))  # other threads may clear it at any time
+            known = self._cached.get((code, kind, term))  # other threads may clear it at any time
             if known is None:
                 unknown.append(term)
             else:
@@ -201,37 +225,48 @@ class IndexReader:
             keys = [self.key(kind, term) for term in unknown]
             of_segments = [segment.postings(keys) for segment in self.segments]
             for term, of_term in zip(unknown, zip(*of_segments, strict=True), strict=True):
-                found[term] = self._kept(kind, term, list(of_term))
+                found[term] = self._kept((code, kind, term), list(of_term))
         return [found[term] for term in terms]
 
-    def _kept(self, kind: bytes, term: str, postings: list[Postings]) -> list[Postings]:
-        size = 0
+    def _kept(self, key: CachedTerm, postings: list[Postings]) -> list[Postings]:
+        code, size = key[0], 0
         for number, segment in enumerate(self.segments):
             if segment.live is not None:
                 postings[number] = postings[number].only(segment.live)
+            if code is not None:
+                postings[number] = postings[number].within(segment.documents.namespaces, code)
             size += postings[number].documents.size
         if len(self._cached) >= MAX_CACHED_TERMS:
             self._cached.clear()
         if size <= MAX_CACHED_POSTINGS:
-            self._cached[kind, term] = postings
+            self._cached[key] = postings
         return postings
 
-    def _word_terms(self, kind: bytes, words: Sequence[str]) -> list[list[Term]]:
+    def _word_terms(self, kind: bytes, words: Sequence[str], namespace: str, bm25: Sequence[Score]) -> list[list[Term]]:
         """Of each word or name, for each segment."""
+        documents = self.count_all_memories(namespace)
         terms: list[list[Term]] = []
-        for of_segments in self._postings(kind, words):
-            weight = fts5_idf(self.documents, sum([postings.documents.size for postings in of_segments]))
+        for of_segments in self._postings(kind, words, namespace):
+            weight = fts5_idf(documents, sum([postings.documents.size for postings in of_segments]))
             bound = weight * MAX_TERM_WEIGHT
-            scored = zip(of_segments, self._bm25, strict=True)
+            scored = zip(of_segments, bm25, strict=True)
             terms.append([Term(postings, weight, bound, score) for postings, score in scored])
         return terms
 
+    def _bm25_within(self, namespace: str) -> Sequence[Score]:
+        """For each segment. Of many namespaces, norms are made for what is scored: kept, they would take eight bytes a
+        document for each namespace."""
+        if self._other_than_all(namespace) is None:
+            return self._bm25_of_all
+        mean_length = self._corpus(namespace).mean_length
+        return [partial(_bm25_of_some, segment.documents.lengths, mean_length) for segment in self.segments]
+
     @cached_property
-    def _bm25(self) -> list[Score]:
-        """For each segment; the norms of its documents hold for as long as nothing changes."""
-        mean_length = self.tokens / self.documents if self.tokens else 1.0
+    def _bm25_of_all(self) -> Sequence[Score]:
+        """The norms of documents hold for as long as nothing changes."""
+        (corpus,) = self.corpora.values()
         lengths = (segment.documents.lengths.astype(np.float64) for segment in self.segments)
-        return [partial(_bm25, length_norm(each, mean_length)) for each in lengths]
+        return [partial(_bm25, length_norm(each, corpus.mean_length)) for each in lengths]
 
     def _phrase_terms(self, phrase: Mapping[int, float]) -> list[Term]:
         """What a phrase adds to memories, by their ids, for each segment."""
@@ -250,17 +285,16 @@ class IndexReader:
     def _masks(self, where: MemoryFilter) -> "list[Mask | None] | None":
         """Which documents of each segment pass a filter: None for a segment of which all do, None at all if no document
         of the store can."""
-        namespace = self.namespaces.codes.get(where.namespace)
+        namespace = self._other_than_all(where.namespace)
         types = [code for code in map(self.memory_types.codes.get, where.types) if code is not None]
-        if namespace is None or (where.types and not types):
+        if not self.count_all_memories(where.namespace) or (where.types and not types):
             return None
-        only_one_namespace = self.per_namespace.get(namespace, 0) == self.documents
         tagged = self._tagged(where) if where.tags else [None] * len(self.segments)
         masks: list[Mask | None] = []
         for segment, with_tags in zip(self.segments, tagged, strict=True):
             documents = segment.documents
             conditions = [condition for condition in (segment.live, with_tags) if condition is not None]
-            if not only_one_namespace:
+            if namespace is not None:
                 conditions.append(documents.namespaces == namespace)
             if len(types) == 1:
                 conditions.append(documents.memory_types == types[0])
@@ -277,7 +311,7 @@ class IndexReader:
         """Which documents of each segment have any or all of the tags asked for."""
         counts = [np.zeros(segment.size, np.uint16) for segment in self.segments]
         tags = [tag_term(where.namespace, tag) for tag in dict.fromkeys(where.tags)]
-        for of_tag in self._postings(TAG, tags):
+        for of_tag in self._postings(TAG, tags, where.namespace):
             for count, postings in zip(counts, of_tag, strict=True):
                 count[postings.documents] += 1
         needed = len(where.tags) if where.tag_match == "all" else 1
@@ -316,6 +350,12 @@ def _as_indexed(connection: apsw.Connection, terms: Sequence[str]) -> Sequence[s
 
 def _bm25(norms: Numbers, documents: Places, frequencies: Numbers, idf: Numbers | float) -> Numbers:
     return idf * term_weight(frequencies, norms[documents])
+
+
+def _bm25_of_some(
+    lengths: NDArray[np.uint32], mean_length: float, documents: Places, frequencies: Numbers, idf: Numbers | float
+) -> Numbers:
+    return idf * term_weight(frequencies, length_norm(lengths[documents].astype(np.float64), mean_length))
 
 
 def _looked_up(scores: Numbers, _documents: Places, places: Numbers, _weight: Numbers | float) -> Numbers:
