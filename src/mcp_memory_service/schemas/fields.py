@@ -44,9 +44,9 @@ def _from_inside(value: object) -> object:
 Moment: TypeAlias = Annotated[datetime, BeforeValidator(_only_iso_text), PlainSerializer(_isoformat, when_used="json")]
 StoredMoment: TypeAlias = Annotated[Moment, BeforeValidator(_from_inside)]
 """Of an answer: made from the microseconds that are kept."""
-Page: TypeAlias = Annotated[int, BeforeValidator(_no_truth_value), Field(ge=1, le=MAX_PAGE, description="Page, from 1")]
+Page: TypeAlias = Annotated[int, Field(ge=1, le=MAX_PAGE, description="Page, from 1"), BeforeValidator(_no_truth_value)]
 PageSize: TypeAlias = Annotated[
-    int, BeforeValidator(_no_truth_value), Field(ge=1, le=MAX_PAGE_SIZE, description="Results on a page")
+    int, Field(ge=1, le=MAX_PAGE_SIZE, description="Results on a page"), BeforeValidator(_no_truth_value)
 ]
 TagFilter: TypeAlias = Annotated[TagMatch, Field(description="Whether a memory must carry any or all of the tags")]
 After: TypeAlias = Annotated[Moment | None, Field(description="Only memories created at or after this moment")]
