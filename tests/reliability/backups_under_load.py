@@ -222,7 +222,7 @@ def _vector(content: str) -> Vector:
 
 
 def _rows(path: Path) -> dict[str, list[Any]]:
-    """All rows of all tables but the number that a restore counts up, so that other processes look at the tags anew."""
+    """All rows of all tables but the numbers that a restore counts up, so that other processes read the tags anew."""
     connection = connect(path, read_only=True)
     try:
         tables = connection.execute(
@@ -230,7 +230,7 @@ def _rows(path: Path) -> dict[str, list[Any]]:
         )
         return {
             str(name): [
-                row
+                row[:-1] if name == "namespaces" else row
                 for row in connection.execute(f'SELECT * FROM "{name}"')  # noqa: S608
                 if row[0] != "tags_version"
             ]
