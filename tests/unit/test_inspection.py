@@ -42,8 +42,7 @@ def codes(path: Path) -> set[str]:
 
 
 def damage(path: Path, *statements: str) -> None:
-    connection = connect(path, read_only=False)
-    connection.execute("PRAGMA foreign_keys = off").fetchall()
+    connection = apsw.Connection(str(path))  # ours would refuse some of it
     for statement in statements:
         connection.execute(statement).fetchall()
     connection.close()
@@ -288,7 +287,7 @@ async def test_an_index_out_of_step_with_its_table_is_rebuilt(path: Path):
     raw.close()
     damage(path, "PRAGMA writable_schema = on", "DELETE FROM sqlite_schema WHERE name = 'memory_tags_by_tag'")
     damage(path, "DROP TRIGGER memory_tags_removed", "DELETE FROM memory_tags WHERE memory_id = 3 AND position = 1")
-    raw = connect(path, read_only=False)
+    raw = apsw.Connection(str(path))
     raw.execute("PRAGMA writable_schema = on").fetchall()
     raw.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", hidden)
     raw.close()

@@ -11,7 +11,8 @@ import apsw
 
 from ...errors import EmbeddingMismatch, ForeignStore, SchemaTooNew, StoreCorrupt
 from ..ports import TextAnalyzer
-from .file.connection import BUSY_TIMEOUT_MILLISECONDS, immediate_transaction, translated_errors
+from .file.connection import BUSY_TIMEOUT_MILLISECONDS, immediate_transaction, open_database, translated_errors
+from .foreign_parts import SchemaRow, foreign_parts
 from .migrations import MIGRATIONS, Migration
 
 # "MMS" and a version byte, kept in the file's header so that another program's database is recognised as such.
@@ -56,6 +57,25 @@ def require_ours(path: Path) -> None:
         raise ForeignStore(f"{path} is a database of another program, or its head is damaged; name another file.")
 
 
+def require_own_parts(connection: apsw.Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Refuse a store that has more in it than a store of its version, or something else."""
+    foreign = parts_of_others(connection, migrations)
+    if foreign:
+        names = ", ".join(f"{part.kind} {part.name[:80]!r}" for part in foreign[:5])
+        raise ForeignStore(
+            f"{path} has parts that are not of this program, or not as it makes them ({names}): they could change what"
+            " is stored. Take a store or backup that only this program has written; mcp-memory doctor tells more."
+        )
+
+
+def parts_of_others(connection: apsw.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> list[SchemaRow]:
+    """Of a version that is not known yet nothing can be said."""
+    version = schema_version(connection)
+    if version > len(migrations):
+        return []
+    return foreign_parts(connection, [migration.script for migration in migrations[:version]])
+
+
 def is_backup(path: Path) -> bool:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - len(BACKUP_MARK)), os.SEEK_SET)
@@ -63,7 +83,7 @@ def is_backup(path: Path) -> bool:
 
 
 def _is_ours(path: Path, flags: int) -> bool:
-    with closing(apsw.Connection(str(path), flags=flags)) as connection:
+    with closing(open_database(path, flags)) as connection:
         connection.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
         has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get > 0
         return not has_tables or connection.execute("PRAGMA application_id").get == APPLICATION_ID
@@ -85,6 +105,7 @@ def prepare(
                 f"{path} has schema version {version}, this program knows {len(migrations)}: upgrade"
                 " mcp-memory-service."
             )
+        require_own_parts(connection, path, migrations)  # before anything is written: a trigger would run with it
         for migration in migrations[version:]:
             connection.execute(migration.script).fetchall()
             if migration.then:

@@ -54,7 +54,16 @@ from .prepared_text import PreparedText
 from .queries import feedback as learning
 from .queries import graph, idempotency, reads, writes
 from .queries.snapshot import SnapshotReads
-from .schema import MIGRATIONS, is_current, pin_embedding, pinned_embedding, prepare, require_ours, schema_version
+from .schema import (
+    MIGRATIONS,
+    is_current,
+    pin_embedding,
+    pinned_embedding,
+    prepare,
+    require_ours,
+    require_own_parts,
+    schema_version,
+)
 from .upkeep import erasure
 
 T = TypeVar("T")
@@ -339,6 +348,7 @@ def _pinned_in(path: Path) -> tuple[str, int | None]:
     with translated_errors():
         require_ours(path)
         with closing(connect(path, read_only=True)) as connection:
+            require_own_parts(connection, path)
             model_id, dimension = pinned_embedding(connection) if schema_version(connection) else (None, None)
     if model_id is None:
         raise StoreRefused(f"There is no store at {path}: the file is empty.")
@@ -350,6 +360,7 @@ def _prepared(path: Path, model_id: str, dimension: int | None, analyze: TextAna
     with translated_errors():
         require_ours(path)
         with closing(connect(path, read_only=False)) as connection:
+            require_own_parts(connection, path)
             if not is_current(connection, model_id, dimension):  # the common case waits for no writer
                 with writer_queue(path).turn():
                     prepare(connection, path, model_id, dimension, analyze)

@@ -36,6 +36,9 @@ PRAGMAS: tuple[tuple[str, int | str, int | str], ...] = (
     ("secure_delete", "on", 1),
     ("temp_store", "memory", 2),  # no memory text in temporary files
 )
+# Of every connection, also to a file from somebody else: what its schema calls cannot do harm, and a page that is not
+# what it says is noticed when it is read.
+GUARDS: tuple[tuple[str, int | str, int | str], ...] = (("trusted_schema", "off", 0), ("cell_size_check", "on", 1))
 
 
 def require_safe_sqlite() -> None:
@@ -90,16 +93,24 @@ def make_store_private(path: Path) -> None:
         make_private(file.with_name(file.name + suffix))
 
 
+def open_database(
+    path: Path | str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+) -> apsw.Connection:
+    """A connection that trusts nothing in the file; `connect` is for a store of ours."""
+    connection = apsw.Connection(str(path), flags=flags)
+    # No statement writes to the schema or to the tables behind the text index.
+    if not connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1):
+        raise StorageUnavailable("SQLite refused to defend the store file.")
+    _set_all(connection, GUARDS)
+    return connection
+
+
 def connect(path: Path, *, read_only: bool) -> apsw.Connection:
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    connection = open_database(path, apsw.SQLITE_OPEN_READWRITE)
     # Before journal_mode, which needs a lock that other processes may hold.
     connection.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}").fetchall()  # new files only
-    for name, value, expected in PRAGMAS:
-        _set(connection, name, value)
-        actual = connection.execute(f"PRAGMA {name}").get
-        if actual != expected:
-            raise StorageUnavailable(f"SQLite refused {name}={value} for the store file (it stays {actual}).")
+    _set_all(connection, PRAGMAS)
     connection.enable_load_extension(True)
     connection.load_extension(sqlite_vec.loadable_path())
     connection.enable_load_extension(False)
@@ -108,6 +119,14 @@ def connect(path: Path, *, read_only: bool) -> apsw.Connection:
         connection.execute("PRAGMA query_only = on").fetchall()
         connection.execute(f"PRAGMA cache_size = -{READER_CACHE_KIB}").fetchall()
     return connection
+
+
+def _set_all(connection: apsw.Connection, pragmas: tuple[tuple[str, int | str, int | str], ...]) -> None:
+    for name, value, expected in pragmas:
+        _set(connection, name, value)
+        actual = connection.execute(f"PRAGMA {name}").get
+        if actual != expected:
+            raise StorageUnavailable(f"SQLite refused {name}={value} for the store file (it stays {actual}).")
 
 
 def _set(connection: apsw.Connection, name: str, value: int | str) -> None:

@@ -22,6 +22,7 @@ from ....models import Progress
 from ....models.upkeep import Manifest
 from ....private_files import atomic_new_file
 from ....timestamps import from_microseconds
+from ..file.connection import open_database
 from ..schema import BACKUP_MARK, pinned_embedding, schema_version
 from .inspection import inspect
 
@@ -37,7 +38,7 @@ STEP_PAGES = 512
 def write_backup(source: apsw.Connection, target: Path, now: int, progress: Progress) -> Manifest:
     """Copy what `source` sees at this moment to a new file, and read it back. Writers go on meanwhile."""
     with atomic_new_file(target) as part:
-        with closing(apsw.Connection(str(part))) as copy:
+        with closing(open_database(part)) as copy:
             copy_snapshot(source, copy, progress)
             found = inspect(copy, progress)
             model, dimension = pinned_embedding(copy)

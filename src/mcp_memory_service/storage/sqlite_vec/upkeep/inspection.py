@@ -15,8 +15,9 @@ import numpy as np
 from ....errors import SchemaTooNew
 from ....models import Progress, identity_hash
 from ....models.upkeep import DATABASE_DAMAGED, Finding, Inspection
+from ..file.connection import open_database
 from ..rows import memory_by_id
-from ..schema import MIGRATIONS, pinned_embedding, reference_schema, schema_version
+from ..schema import MIGRATIONS, parts_of_others, pinned_embedding, reference_schema, schema_version
 from ..tables import COUNTED, TABLES, TRUTH
 
 Check: TypeAlias = Callable[[apsw.Connection], Iterator[Finding]]
@@ -40,6 +41,8 @@ def inspect(
     version = _version(connection)
     if version == 0:
         findings.append(Finding("schema_version_lost", "It does not say which version it has.", rebuildable=False))
+    elif version is not None:
+        findings += _guarded(connection, foreign)
     if version == len(MIGRATIONS) and all(finding.rebuildable for finding in findings):
         for number, check in enumerate(CHECKS, start=1):
             findings += _guarded(connection, check)
@@ -128,8 +131,7 @@ def _database(connection: apsw.Connection) -> Iterator[Finding]:
 
 
 def _schema(connection: apsw.Connection) -> Iterator[Finding]:
-    rows = connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
-    there = {str(name): str(sql) for name, sql in rows}
+    there = {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE sql IS NOT NULL")}
     made_from = {table.name: table.made_from for table in TABLES}
     for part in reference_schema():
         if part.name not in there:
@@ -137,8 +139,17 @@ def _schema(connection: apsw.Connection) -> Iterator[Finding]:
             source = made_from.get(part.name)
             how = f" It can be made again from {source}." if source else ""
             yield Finding(code, f"The {part.kind} {part.name} is missing.{how}", part.name not in TRUTH)
-        elif there[part.name] != part.sql:
+
+
+def foreign(connection: apsw.Connection) -> Iterator[Finding]:
+    """What would run with our writes and is not of ours, or not as we make it; of any version."""
+    ours = {part.name for part in reference_schema()}
+    for part in parts_of_others(connection)[:MAX_MESSAGES]:
+        if part.name in ours:
             yield Finding("schema_changed", f"The {part.kind} {part.name} is not as it was made.", rebuildable=False)
+        else:
+            message = f"The {part.kind} {part.name[:80]!r} is not of this program."
+            yield Finding("schema_foreign", message, rebuildable=False)
 
 
 def _orphans(connection: apsw.Connection) -> Iterator[Finding]:
@@ -246,7 +257,7 @@ def _namespaces(connection: apsw.Connection) -> Iterator[Finding]:
 
 def _text_index_of_a_copy(connection: apsw.Connection) -> Iterator[Finding]:
     """A file that cannot be written cannot be asked."""
-    with closing(apsw.Connection(":memory:")) as copy:
+    with closing(open_database(":memory:")) as copy:
         with copy.backup("main", connection, "main") as copying:
             copying.step(-1)
         yield from _text_index(copy)

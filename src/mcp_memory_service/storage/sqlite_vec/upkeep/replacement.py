@@ -15,7 +15,7 @@ from ....errors import StoreCorrupt
 from ....models import Progress
 from ....private_files import atomic_new_file, sync_folder
 from ....timestamps import compact
-from ..file.connection import BUSY_TIMEOUT_MILLISECONDS, connect, make_store_private
+from ..file.connection import BUSY_TIMEOUT_MILLISECONDS, connect, make_store_private, open_database
 from .backups import copy_pages, write_backup
 from .inspection import Inspection, inspect
 
@@ -46,10 +46,10 @@ def put_aside(path: Path, reason: str, now: int, progress: Progress) -> Path | N
 def take_over(path: Path, database: Path, progress: Progress) -> Inspection:
     """Put a database in the place of what is there; in the same turn as `put_aside`. Returns what the store is like
     then."""
-    with closing(apsw.Connection(str(database))) as source:
+    with closing(open_database(database)) as source:
         # A number that no process has seen yet: it tells them that the tags are others now.
         newest = _newest_tags(source)
-        with closing(apsw.Connection(str(path))) as target, suppress(*UNREADABLE):
+        with closing(open_database(path)) as target, suppress(*UNREADABLE):
             newest = max(newest, _newest_tags(target))
         source.execute("UPDATE store_info SET value = ? WHERE key = 'tags_version'", (str(newest + 1),))
         source.execute("UPDATE namespaces SET tags_version = ?", (newest + 1,))
@@ -74,7 +74,7 @@ def _newest_tags(connection: apsw.Connection) -> int:
 def _overwritten(path: Path, source: apsw.Connection, progress: Progress) -> bool:
     """Whether the file could take all pages of `source` in one transaction. It is asked for nothing but that: its
     tables may be damaged."""
-    with closing(apsw.Connection(str(path))) as target:
+    with closing(open_database(path)) as target:
         target.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
         try:
             copy_pages(source, target, progress)

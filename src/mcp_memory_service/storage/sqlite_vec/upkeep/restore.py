@@ -4,14 +4,12 @@ import os
 from contextlib import closing, suppress
 from pathlib import Path
 
-import apsw
-
 from ....errors import BackupDamaged, ForeignStore, SchemaTooNew, StorageReadOnly, StoreCorrupt, StoreRefused
 from ....models import Progress
 from ....models.upkeep import Restored
 from ....private_files import new_private_file
 from ...ports import TextAnalyzer
-from ..file.connection import create_store_file, translated_errors
+from ..file.connection import create_store_file, open_database, translated_errors
 from ..file.connections import writer_queue
 from ..schema import MIGRATIONS, prepare, require_ours, schema_version
 from .backups import extract_database, read_manifest
@@ -32,7 +30,7 @@ def restore(backup: Path, path: Path, analyze: TextAnalyzer, progress: Progress,
             extract_database(backup, manifest, unpacked, progress)
             # Before anything is changed, so that what takes over is known to be sound.
             require_ours(unpacked)
-            with closing(apsw.Connection(str(unpacked))) as connection:
+            with closing(open_database(unpacked)) as connection:
                 connection.execute("PRAGMA temp_store = memory").fetchall()
                 prepare(connection, unpacked, manifest.embedding_model, manifest.embedding_dimension, analyze)
                 found = inspect(connection, progress)
@@ -60,7 +58,7 @@ def _require_replaceable(path: Path) -> None:
         raise ForeignStore(f"{path} is no memory store; name another file.")
     with suppress(StoreCorrupt):
         require_ours(path)
-    with closing(apsw.Connection(str(path))) as connection, suppress(*UNREADABLE):
+    with closing(open_database(path)) as connection, suppress(*UNREADABLE):
         _require_known(path, schema_version(connection))
 
 

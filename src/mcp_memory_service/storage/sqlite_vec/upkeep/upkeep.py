@@ -18,6 +18,7 @@ from ..file.connection import (
     PAGE_BYTES,
     connect,
     immediate_transaction,
+    open_database,
     real_path,
     require_store_file,
     translated_errors,
@@ -28,7 +29,7 @@ from ..rows import memory_by_id
 from ..schema import is_backup, pinned_embedding, prepare, require_ours
 from . import repair
 from .backups import copy_snapshot, read_manifest, write_backup
-from .inspection import TABLE_MISSING, inspect, is_older_version, memories_without
+from .inspection import TABLE_MISSING, foreign, inspect, is_older_version, memories_without
 from .replacement import put_aside, take_over
 from .restore import restore
 
@@ -60,8 +61,10 @@ class StoreUpkeep:
                 if is_backup(self._path):
                     # It was inspected when it was made: it is sound if it is as it was written.
                     found = read_manifest(self._path, self._progress)
-                    version = found.schema_version
-                    return Inspection(version, found.memories, found.vectors, found.tags, (), is_older_version(version))
+                    version, counts = found.schema_version, (found.memories, found.vectors, found.tags)
+                    with closing(open_database(self._path, apsw.SQLITE_OPEN_READONLY)) as connection:
+                        findings = tuple(foreign(connection))  # who makes a backup can seal it as well
+                    return Inspection(version, *counts, findings, is_older_version(version))
                 require_ours(self._path)
                 with self._connected() as connection:
                     return inspect(connection, self._progress, writer_queue(self._path).turn)
@@ -107,7 +110,7 @@ class StoreUpkeep:
     def _make_anew(self) -> Path | None:
         """A new database from the rows, for pages that are damaged or tables that are gone."""
         with new_private_file(self._path) as fresh, writer_queue(self._path).turn():
-            with closing(apsw.Connection(str(self._path))) as damaged, closing(apsw.Connection(str(fresh))) as into:
+            with closing(open_database(self._path)) as damaged, closing(open_database(fresh)) as into:
                 model, dimension = pinned_embedding(damaged)
                 into.execute(f"PRAGMA page_size = {PAGE_BYTES}").fetchall()
                 prepare(into, fresh, model or "", dimension, self._analyze)
@@ -119,7 +122,7 @@ class StoreUpkeep:
     def _rebuild(self, *, drop_unfit_vectors_of: str) -> Path:
         copy = self._path.with_name(f"{self._path.name}.before-repair-{compact(self._now())}")
         with self._connected() as connection:
-            with atomic_new_file(copy) as part, closing(apsw.Connection(str(part))) as target:
+            with atomic_new_file(copy) as part, closing(open_database(part)) as target:
                 copy_snapshot(connection, target, self._progress)
             model, _ = pinned_embedding(connection)
             try:
