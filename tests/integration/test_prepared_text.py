@@ -41,6 +41,18 @@ class SlowAnalyzer:
         return indexed_text(content, tags)
 
 
+async def _store(store: SqliteVecStorage) -> object:
+    return await store.store_batch([LONG])
+
+
+async def _update(store: SqliteVecStorage) -> object:
+    return await store.update("default", LONG.memory.content_hash, MemoryPatch(tags=("new",)), 2)
+
+
+async def _replace_source(store: SqliteVecStorage) -> object:
+    return await store.replace_source("default", SOURCE, [NOTE], [])
+
+
 async def _store_again(store: SqliteVecStorage) -> object:
     """As it came with another blank behind it, and with another tag."""
     content, known = f"{LONG.memory.content} ", LONG.memory
@@ -49,14 +61,7 @@ async def _store_again(store: SqliteVecStorage) -> object:
 
 
 @pytest.mark.parametrize(
-    ("is_known", "write"),
-    [
-        (False, lambda store: store.store_batch([LONG])),
-        (True, _store_again),
-        (True, lambda store: store.update("default", LONG.memory.content_hash, MemoryPatch(tags=("new",)), 2)),
-        (False, lambda store: store.replace_source("default", SOURCE, [NOTE], [])),
-    ],
-    ids=["store", "store again", "update", "replace a source"],
+    ("is_known", "write"), [(False, _store), (True, _store_again), (True, _update), (False, _replace_source)]
 )
 async def test_others_write_while_a_long_text_is_cut_into_words(
     tmp_path: Path, is_known: bool, write: Callable[[SqliteVecStorage], Coroutine[Any, Any, object]]

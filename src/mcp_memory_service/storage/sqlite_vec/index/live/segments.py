@@ -54,6 +54,7 @@ class Segments:
         self._gone = 0
         self._tokens = header.tokens
         self._per_namespace = Counter(_counted(self._base.documents.namespaces))
+        self._file = data.file
         self.in_memory = data.exact
         """Whether there is no file of it: vectors are kept as they are where they are few."""
         self.position = header.position
@@ -87,6 +88,7 @@ class Segments:
             key=self._key,
             namespaces=self._namespaces,
             memory_types=self._memory_types,
+            file=self._file,
             documents=self._per_namespace.total(),
             tokens=self._tokens,
             per_namespace=dict(self._per_namespace),

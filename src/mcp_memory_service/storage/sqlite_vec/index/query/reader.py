@@ -20,6 +20,7 @@ from .....models import Candidate, MemoryFilter, QueryTerms, Vector
 from ...queries import reads
 from ..format.quantization import Quantizer, exact_similarities, nearest_codes, similarities, unit_length
 from ..format.segment import NAME, TAG, WORD, Key, Mask, Postings, Segment, tag_term
+from ..format.segment_file import MappedFile
 from ..source import NameCodes, Position, tokens_like
 from .maxscore import Numbers, Places, Score, Term, top_sums
 from .topk import NOBODY, Found, joined, kth_largest, positions_in, ranked, top
@@ -54,6 +55,8 @@ class IndexReader:
     key: Key
     namespaces: NameCodes
     memory_types: NameCodes
+    file: MappedFile | None
+    """What its first segment is mapped from, if that is a file."""
     documents: int
     """How many are there."""
     tokens: int
@@ -62,6 +65,10 @@ class IndexReader:
     """How many documents are there, by the code of the namespace."""
     _cached: dict[tuple[bytes, str], list[Postings]] = field(default_factory=dict[tuple[bytes, str], list[Postings]])
     """By kind and term: a search asks for the postings of a term several times."""
+
+    def is_intact(self) -> bool:
+        """Whether nobody has written to its file: what was found before can be trusted."""
+        return self.file is None or self.file.is_unchanged()
 
     def retrieve(
         self, connection: apsw.Connection, query_vector: Vector, limit: int, where: MemoryFilter
