@@ -2,9 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -41,6 +41,18 @@ class SlowAnalyzer:
         return indexed_text(content, tags)
 
 
+async def _store(store: SqliteVecStorage) -> object:
+    return await store.store_batch([LONG])
+
+
+async def _update(store: SqliteVecStorage) -> object:
+    return await store.update("default", LONG.memory.content_hash, MemoryPatch(tags=("new",)), 2)
+
+
+async def _replace_source(store: SqliteVecStorage) -> object:
+    return await store.replace_source("default", SOURCE, [NOTE], [])
+
+
 async def _store_again(store: SqliteVecStorage) -> object:
     """As it came with another blank behind it, and with another tag."""
     content, known = f"{LONG.memory.content} ", LONG.memory
@@ -48,18 +60,12 @@ async def _store_again(store: SqliteVecStorage) -> object:
     return await store.store_batch([EmbeddedMemory(again, LONG.vectors)])
 
 
-Write: TypeAlias = Callable[[SqliteVecStorage], Coroutine[Any, Any, object]]
-WRITES: Mapping[str, tuple[bool, Write]] = {
-    "store": (False, lambda store: store.store_batch([LONG])),
-    "store again": (True, _store_again),
-    "update": (True, lambda store: store.update("default", LONG.memory.content_hash, MemoryPatch(tags=("new",)), 2)),
-    "replace a source": (False, lambda store: store.replace_source("default", SOURCE, [NOTE], [])),
-}
-
-
-@pytest.mark.parametrize("name", WRITES)
-async def test_others_write_while_a_long_text_is_cut_into_words(tmp_path: Path, name: str):
-    is_known, write = WRITES[name]
+@pytest.mark.parametrize(
+    ("is_known", "write"), [(False, _store), (True, _store_again), (True, _update), (False, _replace_source)]
+)
+async def test_others_write_while_a_long_text_is_cut_into_words(
+    tmp_path: Path, is_known: bool, write: Callable[[SqliteVecStorage], Coroutine[Any, Any, object]]
+):
     path = tmp_path / "store.db"
     analyzer = SlowAnalyzer()
     other = await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text)

@@ -3,11 +3,12 @@
 import time
 from pathlib import Path
 
+import httpx
 from starlette.testclient import TestClient
 from tests.support.patience import HANG_SECONDS
 
 
-def wait_for_index(client: TestClient, store: Path) -> None:
+def wait_for_index(client: TestClient | httpx.Client, store: Path) -> None:
     deadline = time.monotonic() + HANG_SECONDS
     while time.monotonic() < deadline:
         found = client.post("/memories/retrieve", json={"query": "x"}).json()

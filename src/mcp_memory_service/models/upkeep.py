@@ -30,6 +30,8 @@ class Inspection:
     findings: tuple[Finding, ...]
     is_older: bool = False
     """Of an earlier schema version: only its pages were looked at."""
+    warnings: tuple[Finding, ...] = ()
+    """What costs time, but no memory: the store is sound."""
 
     @property
     def sound(self) -> bool:
@@ -50,8 +52,9 @@ class Repaired:
 
     @property
     def mended(self) -> list[Finding]:
-        still_wrong = {finding.code for finding in self.after.findings}
-        return [finding for finding in self.before.findings if finding.code not in still_wrong]
+        still_wrong = {finding.code for finding in (*self.after.findings, *self.after.warnings)}
+        found = (*self.before.findings, *self.before.warnings)
+        return [finding for finding in found if finding.code not in still_wrong]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from ..terminal import say
 @PLAIN_JSON
 @with_settings()
 def doctor(repair: bool, settings: Settings, as_json: bool) -> None:
-    """Check every part of the SQLite file: pages, texts, vectors, tags, text index.
+    """Check every part of the SQLite file: pages, schema, texts, vectors, tags, text index; and the search index.
 
     Exit code 0 if it is sound, 8 if something is wrong, 5 if there is no store. Services may go on meanwhile; writes
     wait while the text index is compared. Of a backup (--sqlite-path FILE.backup) it verifies the checksum.
@@ -135,12 +135,17 @@ def _diagnosis(settings: Settings, done: Repaired, *, repair: bool) -> str:
     lines = [f"{settings.store}: {found.memories:,} memories, {found.vectors:,} vectors, {found.tags:,} tags."]
     if any(finding.code == DATABASE_DAMAGED for finding in found.findings):
         lines = [f"{settings.store}: damaged, so its memories cannot be counted."]
+    lines += [f"Repaired: {_described(finding)}" for finding in done.mended]
     if done.copy:
-        lines += [f"Repaired: {_described(finding)}" for finding in done.mended]
         lines.append(f"The file as it was is kept in {done.copy}.")
     if found.is_older:
         lines.append(f"Of schema version {found.schema_version}: only its pages were checked. Opening it upgrades it.")
     lines += [f"Wrong: {_described(finding)}" for finding in found.findings]
+    lines += [
+        f"Warning: {_described(finding)} Searches are slower until a service builds it anew, which"
+        " mcp-memory doctor --repair makes way for."
+        for finding in found.warnings
+    ]
     if found.sound:
         lines.append("Sound.")
     elif not repair and any(finding.rebuildable for finding in found.findings):

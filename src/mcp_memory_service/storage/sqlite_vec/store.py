@@ -288,7 +288,15 @@ class SqliteVecStorage:
 
         def read(connection: apsw.Connection) -> T:
             index = self.index.reader_for(connection) if self.index else None
-            return work(SnapshotReads(connection, index, self._require_unchanged))
+            try:
+                found = work(SnapshotReads(connection, index, self._require_unchanged))
+            except Exception:  # anything may come of an index that somebody writes to
+                if index is None or index.is_intact():
+                    raise
+            else:
+                if index is None or index.is_intact():
+                    return found
+            return read(connection)  # without that index
 
         return await self.connections.read(read)
 

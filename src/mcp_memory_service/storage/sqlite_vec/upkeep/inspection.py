@@ -57,7 +57,8 @@ def inspect(
         readable = _rows_are_readable(connection)
         findings = [replace(each, rebuildable=readable) if each.code == DATABASE_DAMAGED else each for each in findings]
     counts = _counts(connection)
-    return Inspection(version or 0, **counts, findings=tuple(findings), is_older=is_older_version(version or 0))
+    is_older = is_older_version(version or 0)
+    return Inspection(version or 0, **counts, findings=tuple(findings), is_older=is_older, warnings=())
 
 
 def is_older_version(version: int) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -25,10 +26,12 @@ from ..file.connection import (
 )
 from ..file.connections import writer_queue
 from ..file.filesystems import require_trustworthy
+from ..index import index_file
 from ..rows import memory_by_id
 from ..schema import is_backup, pinned_embedding, prepare, require_ours
 from . import repair
 from .backups import copy_snapshot, read_manifest, write_backup
+from .index_file import index_warnings
 from .inspection import TABLE_MISSING, foreign, inspect, is_older_version, memories_without
 from .replacement import put_aside, take_over
 from .restore import restore
@@ -67,7 +70,10 @@ class StoreUpkeep:
                     return Inspection(version, *counts, findings, is_older_version(version))
                 require_ours(self._path)
                 with self._connected() as connection:
-                    return inspect(connection, self._progress, writer_queue(self._path).turn)
+                    result = inspect(connection, self._progress, writer_queue(self._path).turn)
+                    if not result.sound or result.is_older:
+                        return result
+                    return replace(result, warnings=tuple(index_warnings(connection, self._path)))
         except (StoreCorrupt, BackupDamaged) as error:  # it cannot even be opened
             return Inspection(0, 0, 0, 0, (Finding(DATABASE_DAMAGED, error.message, rebuildable=False),))
 
@@ -75,6 +81,9 @@ class StoreUpkeep:
         """Rebuild what can be rebuilt, after a copy of the file was made. Vectors are made again if `model_id` is the
         model of the store."""
         before = self.inspect()
+        if before.warnings:  # a service builds it anew
+            index_file(self._path).unlink(missing_ok=True)
+            return Repaired(before, self.inspect(), None)
         codes = {finding.code for finding in before.findings if finding.rebuildable}
         beyond_repair = {finding.code for finding in before.findings if not finding.rebuildable} - ONE_MEMORY_ONLY
         if not codes or beyond_repair:

@@ -39,6 +39,10 @@ class CurrentIndex:
         reader = self.reader
         if reader is None:
             return None
+        if not reader.is_intact():
+            self.forget()
+            self._notify(True)
+            return None
         newest = newest_position(connection)
         if newest == reader.position:
             return reader
@@ -53,9 +57,9 @@ class CurrentIndex:
         return reader
 
     def still_follows(self, connection: apsw.Connection) -> bool:
-        """Whether it is an index of these rows; of nothing, if there is none yet."""
+        """Whether it is an index of these rows, and whole; of nothing, if there is none yet."""
         reader = self.reader
-        return reader is None or follows(connection, reader.position)
+        return reader is None or (reader.is_intact() and follows(connection, reader.position))
 
     def forget(self) -> None:
         with self._catching_up:

@@ -144,8 +144,11 @@ class LiveIndex:
     async def _keep_ready(self) -> None:
         pauses = backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
         while True:
-            with suppress(TimeoutError):  # others may have made a small store a large one
-                await asyncio.wait_for(self._due.wait(), CHECKED_EVERY_SECONDS)
+            # Others may have made a small store a large one. Not by wait_for, which before Python 3.12 loses the end of
+            # this task if it comes with the event.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CHECKED_EVERY_SECONDS):
+                    await self._due.wait()
             self._due.clear()
             await asyncio.to_thread(return_unused_memory)
             try:

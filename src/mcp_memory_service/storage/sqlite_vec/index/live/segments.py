@@ -54,6 +54,7 @@ class Segments:
         self._delta_live: Mask | None = None
         self._gone = 0
         self._corpora = _corpora(self._base.documents)
+        self._file = data.file
         self.in_memory = data.exact
         """Whether there is no file of it: vectors are kept as they are where they are few."""
         self.position = header.position
@@ -88,6 +89,7 @@ class Segments:
             namespaces=self._namespaces,
             memory_types=self._memory_types,
             corpora=self._corpora,
+            file=self._file,
         )
 
     def apply(self, changed: Sequence[int], now: Batch, tokens: Tokens, position: Position) -> None:

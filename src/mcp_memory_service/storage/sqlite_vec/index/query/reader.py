@@ -22,6 +22,7 @@ from ...queries import reads, text_search
 from ...text_index import tokens_like
 from ..format.quantization import Quantizer, exact_similarities, nearest_codes, similarities, unit_length
 from ..format.segment import NAME, NONE, TAG, WORD, Key, Mask, Postings, Segment, tag_term
+from ..format.segment_file import MappedFile
 from ..source import NameCodes, Position
 from .maxscore import Numbers, Places, Score, Term, top_sums
 from .topk import NOBODY, Found, joined, kth_largest, positions_in, ranked, top
@@ -74,8 +75,14 @@ class IndexReader:
     memory_types: NameCodes
     corpora: Mapping[int, Corpus]
     """Of what is there, by the code of the namespace; none is empty."""
+    file: MappedFile | None
+    """What its first segment is mapped from, if that is a file."""
     _cached: dict[CachedTerm, list[Postings]] = field(default_factory=dict[CachedTerm, list[Postings]])
     """A search asks for the postings of a term several times."""
+
+    def is_intact(self) -> bool:
+        """Whether nobody has written to its file: what was found before can be trusted."""
+        return self.file is None or self.file.is_unchanged()
 
     def retrieve(
         self, connection: apsw.Connection, query_vector: Vector, limit: int, where: MemoryFilter
