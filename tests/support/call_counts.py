@@ -107,15 +107,22 @@ def _text(words: Sequence[int]) -> str:
     return " ".join(str(word).translate(LETTERS) for word in words)
 
 
+async def _fill(path: Path, memories: int) -> None:
+    """Without an index: one that was built meanwhile would have a delta segment, or none, as it happens."""
+    store = await SqliteVecStorage.open(path, MODEL_ID, DIMENSION, indexed_text)
+    for first in range(0, memories, BATCH):
+        await store.store_batch(_items(first))
+    await store.close()
+
+
 async def calls_of_searches(memories: int, folder: Path) -> Calls:
     """Of some searches together, each of which asks something new, after others have warmed up."""
     calls = Calls()
+    await _fill(folder / "memory.db", memories)
     with profiled(calls):
         index = partial(LiveIndex, options=IndexOptions())
         store = await SqliteVecStorage.open(folder / "memory.db", MODEL_ID, DIMENSION, indexed_text, index=index)
         try:
-            for first in range(0, memories, BATCH):
-                await store.store_batch(_items(first))
             await store.wait_ready()
             service = MemoryService(store, RandomEmbedder())
             for number in range(SEARCHES):
