@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .access.authentication import Authentication
 from .access.keys import KeyRing
-from .config import EmbeddingSettings, QdrantSettings, Settings
+from .config import EmbeddingSettings, QdrantSettings, Settings, is_loopback
 from .embeddings.base import Embedder
 from .errors import ConfigurationError, InvalidInput
 from .hybrid_search import indexed_text
@@ -142,7 +142,8 @@ def authentication_of(settings: Settings) -> Authentication:
         issuer = (settings.oauth_issuer, settings.oauth_audience, settings.oauth_jwks_url)
         tokens = OAuthTokens(Issuer(*issuer, settings.oauth_namespace_claim))
     api_key = settings.api_key.get_secret_value() if settings.api_key else None
-    return Authentication(api_key, key_ring(settings), tokens)
+    closed = settings.local_key or not is_loopback(settings.http_host)
+    return Authentication(api_key, key_ring(settings), tokens, closed=closed)
 
 
 def key_ring(settings: Settings) -> KeyRing:

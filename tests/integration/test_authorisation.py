@@ -1,5 +1,6 @@
 """Who may go through which door: every door of the table, for every kind of caller, on both stores."""
 
+import asyncio
 import base64
 import json
 import time
@@ -22,7 +23,11 @@ from mcp_memory_service.access import limits
 from mcp_memory_service.access.caller import Scope
 from mcp_memory_service.access.doors import DOORS, require_declared
 from mcp_memory_service.access.keys import KeyRing, NewKey, derived_token
-from mcp_memory_service.models import content_hash
+from mcp_memory_service.bootstrap import open_service
+from mcp_memory_service.config import load_settings
+from mcp_memory_service.errors import QuotaExceeded
+from mcp_memory_service.models import MemoryDraft, content_hash
+from mcp_memory_service.services import MemoryService
 from mcp_memory_service.timestamps import MICROSECONDS_PER_SECOND, now_microseconds
 
 OURS, THEIRS = "The tunnel forwards port 2333", "The tunnel of the others is red"
@@ -126,8 +131,6 @@ def walled(
 @pytest.mark.parametrize("door", DOORS)
 def test_the_matrix_of_doors_and_callers(walled: Walled, door: str):
     for name, kind in walled.kinds.items():
-        if door == "GET /mcp" and kind.scope is not None:
-            continue  # a stream of events, without an end
         answer = walled.send(door, name)
         assert answer.status_code != 500, (name, answer.text)
         assert THEIRS not in answer.text, name
@@ -187,6 +190,8 @@ def test_a_token_held_to_tags_sees_memories_with_them_alone(walled: Walled):
     held = {"authorization": f"Bearer {walled.kinds['held to tags'].authorization}"}
     found = walled.client.post("/memories/retrieve", json={"query": "tunnel"}, headers=held).json()
     assert [hit["memory"]["content_hash"] for hit in found["results"]] == [stored]
+    told = walled.client.post("/memories/retrieve", json={"query": "theirs blue shared"}, headers=held).json()
+    assert (told["keywords"], told["evidence"]) == (["shared"], None)
     assert [memory["content_hash"] for memory in walled.client.get("/memories", headers=held).json()["memories"]] == [
         stored
     ]
@@ -232,6 +237,47 @@ def test_a_key_may_ask_so_often_and_have_so_much(tmp_path: Path, ring: KeyRing):
         answer = client.get("/memories", headers=headers)
         assert (answer.status_code, answer.json()["code"]) == (429, "too_many_requests")
         assert int(answer.headers["retry-after"]) >= 1
+
+
+async def test_a_quota_holds_for_batches_at_the_same_moment(tmp_path: Path):
+    settings = load_settings({"sqlite_path": tmp_path / "a.db", "max_memories": 20})
+    async with open_service(settings) as service:
+        batches = [[MemoryDraft(f"{batch} and {number}") for number in range(18)] for batch in range(4)]
+        held = [service.held_to(max_memories=30) for _ in batches]
+        stored = await asyncio.gather(*map(MemoryService.store_batch, held, batches), return_exceptions=True)
+        assert sorted(isinstance(outcome, QuotaExceeded) for outcome in stored) == [False, True, True, True]
+        assert (await service.stats()).memories == 18
+
+
+def test_a_key_for_many_namespaces_names_one_where_it_is_used(tmp_path: Path, ring: KeyRing):
+    headers = {"authorization": f"Bearer {ring.create(NewKey('team', ('team/*',), Scope.WRITE))[1]}"}
+    with rest_client(tmp_path / "a.db") as client:
+        for arguments, told in (({"namespace": "team/a"}, '"total":0'), ({}, "namespace_required")):
+            params = {"name": "list_memories", "arguments": arguments}
+            message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            accept = {"accept": "application/json, text/event-stream"}
+            assert told in client.post("/mcp", json=message, headers=headers | accept).text.replace(" ", "")
+
+
+def test_a_header_that_decides_is_sent_once(tmp_path: Path, ring: KeyRing):
+    good = f"Bearer {ring.create(NewKey('one', ('default',), Scope.READ))[1]}"
+    with rest_client(tmp_path / "a.db") as client:
+        for twice in ([("authorization", good), ("authorization", "Bearer x")], [("x-namespace", "default")] * 2):
+            answer = client.get("/memories", headers=twice)
+            assert (answer.status_code, answer.json()["code"]) == (400, "header_repeated")
+
+
+def test_nobody_holds_a_stream_for_ever(walled: Walled):
+    headers = {"authorization": f"Bearer {walled.kinds['read'].authorization}"}
+    assert walled.client.get("/mcp", headers=headers).status_code == 405
+    listen: dict[str, Any] = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "subscriptions/listen",
+        "params": {"notifications": {}},
+    }
+    headers |= {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28"}
+    assert walled.client.post("/mcp", json=listen, headers=headers).status_code >= 400
 
 
 def test_every_namespace_may_have_so_much(tmp_path: Path):

@@ -25,8 +25,7 @@ def keys(folder: Path, *arguments: str, key: str | None = None) -> Any:
     """What `mcp-memory keys … --json` prints."""
     where = () if arguments[0] == "derive" else ("--sqlite-path", str(folder / "server.db"))
     command = [COMMAND, "keys", *arguments, *where, "--json"]
-    environment = None if key is None else {"MCP_MEMORY_KEY": key, "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG_SECONDS, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG_SECONDS, input=key)
     return json.loads(done.stdout)
 
 

@@ -1,6 +1,10 @@
 """Keys: kept hashed, good until they expire or are revoked, and tokens that never allow more than their key."""
 
+import base64
+import hashlib
+import hmac
 import json
+import os
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory_service.access.caller import Caller, Scope, covers
+from mcp_memory_service.access.authentication import Authentication
+from mcp_memory_service.access.caller import OWNER, Caller, Scope, covers
 from mcp_memory_service.access.keys import KeyRing, NewKey, derived_token, local_key
 from mcp_memory_service.access.limits import FREE_GUESSES, MAX_GUESSES, RateLimits
-from mcp_memory_service.errors import ConfigurationError, InvalidInput, NamespaceNotAllowed, TooManyRequests
+from mcp_memory_service.errors import (
+    ConfigurationError,
+    InvalidInput,
+    NamespaceNotAllowed,
+    NotAuthenticated,
+    TooManyRequests,
+)
 from mcp_memory_service.timestamps import MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND
 
 ALICE = NewKey("alice", ("team/alice",), Scope.WRITE)
@@ -153,6 +164,54 @@ def test_tokens_with_tags_are_for_reading(ring: KeyRing, clock: Clock):
     _, written = ring.create(ALICE)
     with pytest.raises(InvalidInput):
         derived_token(written, namespace="a", scope=Scope.WRITE, expires_at=clock.now + HOUR, tags=["x"])
+
+
+@pytest.mark.parametrize(
+    "exp", ['"9"', "[0]", "Infinity", "NaN", "1e308", "true", '"' + "9" * 2_000 + '"', "[" * 2_000]
+)
+def test_a_token_signed_with_nonsense_is_refused_and_costs_nothing(ring: KeyRing, exp: str):
+    key, written = ring.create(ALICE)
+    payload = f'{{"ns":"team/alice","scope":"read","exp":{exp}}}'.encode()
+    signed = f"mmt_{key.id}_{base64.urlsafe_b64encode(payload).decode().rstrip('=')}"
+    secret = hashlib.sha256(written.split("_")[2].encode()).hexdigest()
+    signature = base64.urlsafe_b64encode(hmac.new(secret.encode(), signed.encode(), "sha256").digest())
+    assert ring.caller(f"{signed}.{signature.decode().rstrip('=')}") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_keys_that_another_user_has_put_there_let_nobody_in(ring: KeyRing, tmp_path: Path):
+    _, written = ring.create(ALICE)
+    os.chown(tmp_path / "keys.json", 12345, 12345)
+    with pytest.raises(ConfigurationError, match="belongs to another user"):
+        ring.caller(written)
+
+
+def test_keys_that_others_can_write_or_behind_a_link_let_nobody_in(ring: KeyRing, tmp_path: Path):
+    _, written = ring.create(ALICE)
+    file = tmp_path / "keys.json"
+    file.chmod(0o620)
+    with pytest.raises(ConfigurationError, match="others can write it"):
+        ring.caller(written)
+    file.chmod(0o600)
+    file.rename(tmp_path / "real.json")
+    file.symlink_to(tmp_path / "real.json")
+    with pytest.raises(ConfigurationError):
+        ring.caller(written)
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(ConfigurationError):
+        ring.caller(written)
+
+
+async def test_keys_that_go_away_open_nothing(ring: KeyRing, tmp_path: Path):
+    authentication = Authentication(keys=ring)
+    assert await authentication.caller("") == OWNER
+    ring.create(ALICE)
+    assert authentication.is_required
+    (tmp_path / "keys.json").unlink()
+    with pytest.raises(NotAuthenticated):
+        await authentication.caller("")
+    assert Authentication(keys=ring, closed=True).is_required
 
 
 def test_the_local_key_is_made_once(ring: KeyRing, tmp_path: Path):

@@ -19,18 +19,27 @@ class TokenVerifier(Protocol):
 
 class Authentication:
     """The one key of the settings, the keys of the file and, if there is one, an authorization server. Where there is
-    none of these, whoever can reach the service owns it."""
+    none of these, whoever can reach the service owns it, unless it is `closed` to all without a key."""
 
     def __init__(
-        self, api_key: str | None = None, keys: KeyRing | None = None, tokens: TokenVerifier | None = None
+        self,
+        api_key: str | None = None,
+        keys: KeyRing | None = None,
+        tokens: TokenVerifier | None = None,
+        *,
+        closed: bool = False,
     ) -> None:
         self._api_key = None if api_key is None else api_key.encode()
         self._keys = keys
         self._tokens = tokens
+        self._closed = closed or api_key is not None or tokens is not None
 
     @property
     def is_required(self) -> bool:
-        return self._api_key is not None or self._tokens is not None or bool(self._keys)
+        """Once there was a key, one is needed as long as the process lives: a file of keys that goes away opens
+        nothing."""
+        self._closed = self._closed or bool(self._keys)
+        return self._closed
 
     async def caller(self, authorization: str) -> Caller:
         """Who sends this header; NotAuthenticated if it says nobody."""

@@ -88,6 +88,8 @@ def check_pattern(pattern: str) -> None:
         check_namespace(pattern.removesuffix("/*"))
 
 
+NOBODY = Caller(Scope.READ, ())
+"""Stands where a caller must be named, and may use no namespace."""
 OWNER = Caller(Scope.ADMIN, (EVERY_NAMESPACE,))
 """The user of this machine: the command line, MCP over standard input and output, and whoever holds the API key of the
 settings."""

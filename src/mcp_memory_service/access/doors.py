@@ -35,8 +35,6 @@ DOORS: Mapping[str, Door] = {
     "GET /metrics": Door(Scope.READ, every_namespace=True),
     "GET /openapi.json": _READ_BY_TAGS,
     "HEAD /openapi.json": _READ_BY_TAGS,
-    "GET /mcp": _READ_BY_TAGS,
-    "HEAD /mcp": _READ_BY_TAGS,
     "POST /mcp": _READ_BY_TAGS,  # and then what its tool needs
     "DELETE /mcp": _READ_BY_TAGS,
     "POST /memories": _WRITE,

@@ -12,14 +12,16 @@ import json
 import logging
 import os
 import secrets
+import stat
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from ..errors import ConfigurationError, InvalidInput
+from ..errors import ConfigurationError, InvalidInput, MemoryServiceError
 from ..private_files import (
+    NO_FOLLOW,
     PRIVATE_MODE,
     atomic_new_file,
     create_private_file,
@@ -155,16 +157,18 @@ class KeyRing:
             with self._changing() as keys:
                 if key.id in keys:
                     keys[key.id] = replace(keys[key.id], last_used=today)
-        except OSError as error:  # it may be mounted to be read only; the key is good all the same
+        except (OSError, MemoryServiceError) as error:  # it may be mounted to be read; the key is good all the same
             logger.warning("The last use of the key %s is not noted: %s", key.id, error)
 
     def _current(self) -> dict[str, Key]:
         """As the file is now. Asked for every request, so the file is only looked at."""
         try:
-            status = os.stat(self._path)  # noqa: PTH116 - Path takes three times as long
+            status = os.stat(self._path, follow_symlinks=False)  # noqa: PTH116 - Path takes three times as long
         except FileNotFoundError:
             self._read_as, self._keys = None, {}
             return self._keys
+        except OSError as error:
+            raise ConfigurationError(f"The file of keys {self._path.name} cannot be read: {error}") from error
         as_it_is = (status.st_ino, status.st_mtime_ns, status.st_size)
         if as_it_is != self._read_as:
             self._keys = _parsed(self._path)
@@ -240,9 +244,11 @@ def _of_token(key: Key, written: str, now: int) -> Caller | None:
     try:
         claims = json.loads(_from_base64(signed.split("_", 2)[2]))
         scope, namespace, tags = Scope.named([claims["scope"]]), str(claims["ns"]), tuple(claims.get("tags", ()))
+        if type(claims["exp"]) is not int:  # a text would be repeated a million times, and infinity never ends
+            return None
         expired = now >= claims["exp"] * MICROSECONDS_PER_SECOND
         check_namespace(namespace)
-    except (ValueError, KeyError, TypeError, InvalidInput):
+    except (ValueError, KeyError, TypeError, RecursionError, InvalidInput):
         return None
     if expired or scope > key.scope or not any(covers(pattern, namespace) for pattern in key.namespaces):
         return None
@@ -301,14 +307,36 @@ def _file_text(keys: Iterable[Key]) -> str:
 def _parsed(path: Path) -> dict[str, Key]:
     """ConfigurationError if it cannot be read: then nobody is let in by it, rather than everybody."""
     try:
-        contents: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        contents: dict[str, Any] = json.loads(_own_text(path))
         if contents["version"] != FILE_VERSION:
             raise ConfigurationError(f"The file of keys {path.name} is of another version of this program.")
         keys = [_key(**fields) for fields in cast("list[dict[str, Any]]", contents["keys"])]
-    except (OSError, ValueError, KeyError, TypeError, InvalidInput) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, InvalidInput) as error:
         raise ConfigurationError(f"The file of keys {path.name} cannot be read: {error}") from error
     return {key.id: key for key in keys}
 
 
+def _own_text(path: Path) -> str:
+    """Of a file that nobody else can write or has put there: whoever writes keys is let in by them."""
+    descriptor = os.open(path, os.O_RDONLY | NO_FOLLOW | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(descriptor, encoding="utf-8") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ConfigurationError(f"The file of keys {path.name} is no file.")
+        owners = {0, os.geteuid()} if hasattr(os, "geteuid") else {status.st_uid}
+        if status.st_uid not in owners or status.st_mode & 0o022:
+            raise ConfigurationError(
+                f"The file of keys {path.name} belongs to another user, or others can write it: remove it, or make it"
+                " yours with chown and chmod 600."
+            )
+        return file.read()
+
+
 def _key(*, scope: str, namespaces: Sequence[str], **fields: Any) -> Key:
-    return Key(scope=Scope.named([scope]), namespaces=tuple(namespaces), **fields)
+    key = Key(scope=Scope.named([scope]), namespaces=tuple(namespaces), **fields)
+    for pattern in key.namespaces:
+        check_pattern(pattern)
+    for name in ("created_at", "expires_at", "revoked_at", "requests_per_minute", "max_memories"):
+        if not isinstance(getattr(key, name), int | None):
+            raise TypeError(f"{name} of the key {key.id} is no number")
+    return key

@@ -53,7 +53,8 @@ def create_app(settings: Settings) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router, dependencies=[Depends(admit)])
     # An exact route: a mount at /mcp would redirect to /mcp/ and lose the body on the way.
-    app.router.routes.append(Route("/mcp", endpoint=mcp, methods=["GET", "POST", "DELETE"]))
+    # Nothing is ever pushed, so that there is no stream to GET: each would hold a connection for ever.
+    app.router.routes.append(Route("/mcp", endpoint=mcp, methods=["POST", "DELETE"]))
     require_declared(doors_of(app))
     install_problem_handlers(app)
     authentication = authentication_of(settings)

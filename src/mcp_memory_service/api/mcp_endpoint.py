@@ -13,6 +13,7 @@ from typing import Any, cast
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ..access.caller import NOBODY
 from ..access.caller import Scope as AccessScope
 from ..access.doors import DOORS, admitted
 from ..errors import Forbidden, InvalidInput, ScopeMissing
@@ -71,7 +72,7 @@ class McpEndpoint:
         from ..mcp_server import build_mcp_server, http_sessions  # noqa: PLC0415
 
         server = build_mcp_server(
-            self._service, self._response_chars, self._toolsets, offers_namespace=self._offers_namespace
+            self._service, self._response_chars, self._toolsets, NOBODY, offers_namespace=self._offers_namespace
         )
         async with http_sessions(server) as handle:
             handler.set_result(handle)
@@ -84,8 +85,9 @@ def _refusal(scope: Scope, body: bytes) -> ASGIApp | None:
     caller, headers = caller_of(scope), Headers(scope=scope)
     assert caller is not None, "/mcp is not open to everybody"
     try:
-        admitted(caller, f"{scope['method']} /mcp", headers.get("x-namespace"))
         caller.require(_needed(body))
+        if "x-namespace" in headers:  # else the tool's argument may name it
+            admitted(caller, f"{scope['method']} /mcp", headers["x-namespace"])
     except ScopeMissing as error:
         return scope_missing(scope, headers["host"], error)
     except Forbidden as error:

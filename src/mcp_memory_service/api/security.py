@@ -98,6 +98,8 @@ class SecurityMiddleware:
             return problem(
                 403, "origin_not_allowed", "This web origin may not call; add it to MCP_MEMORY_ALLOWED_ORIGINS."
             )
+        if any(len(headers.getlist(name)) > 1 for name in ("authorization", "x-namespace")):
+            return problem(400, "header_repeated", "Send Authorization and X-Namespace once.")
         if int(headers.get("content-length", "0")) > MAX_BODY_BYTES:  # the HTTP server has checked that it is a number
             return problem(413, "body_too_large", _TOO_LARGE)
         return None

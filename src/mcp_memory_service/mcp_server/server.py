@@ -43,6 +43,7 @@ def build_mcp_server(
         service,
         local_caller,
         offers_namespace=offers_namespace,
+        subscriptions=False,  # nothing is ever told, and a stream would be held for ever
         name="mcp-memory-service",
         title="Memory",
         version=__version__,

@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 from ..embeddings.base import Embedder
 from ..errors import InvalidInput, MemoryNotFound, SearchUnavailable, Unavailable
-from ..hybrid_search import RankingPolicy
+from ..hybrid_search import BALANCED_ALPHA, RankingPolicy
 from ..lru import LruCache
 from ..models import (
     DEFAULT_NAMESPACE,
@@ -152,6 +152,10 @@ class MemoryService:
     async def search(self, request: SearchRequest) -> SearchResult:
         """Find what matters for a query, best first."""
         request = checks.checked_search(request)
+        if self._required_tags:
+            # What alpha would be chosen by, and the tags that a query names, tell of memories without the tags.
+            alpha = BALANCED_ALPHA if request.alpha is None else request.alpha
+            request = replace(request, alpha=alpha, tags=request.tags or ())
         where, searchers = self._filter_of(request), self._shared.searchers
         search = await self._tuned_search()
         if searchers is None:

@@ -5,7 +5,9 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Request
 from pydantic import BaseModel
 
-from ...access.doors import admitted
+from ...access.authentication import MISSING
+from ...access.doors import DOORS, admitted
+from ...errors import NotAuthenticated
 from ...models import DEFAULT_NAMESPACE
 from ...services import MemoryService
 from ..security import caller_of
@@ -30,7 +32,11 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 async def admit(request: Request) -> str:
     """The namespace in which the caller may use this route. Every route is behind it."""
     caller, door = caller_of(request.scope), f"{request.method} {request.scope['route'].path}"
-    return DEFAULT_NAMESPACE if caller is None else admitted(caller, door, request.headers.get("x-namespace"))
+    if caller is not None:
+        return admitted(caller, door, request.headers.get("x-namespace"))
+    if DOORS[door].scope is not None:
+        raise NotAuthenticated(MISSING)
+    return DEFAULT_NAMESPACE
 
 
 async def _service(request: Request, namespace: Annotated[str, Depends(admit)]) -> MemoryService:

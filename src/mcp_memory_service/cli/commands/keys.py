@@ -1,5 +1,6 @@
 """The keys of several callers: made, listed, renewed, revoked, and tokens made from them."""
 
+import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -112,19 +113,21 @@ def revoke(settings: Settings, key_id: str, *, as_json: bool) -> None:
 
 
 @keys.command()
-@click.option("--key", envvar="MCP_MEMORY_KEY", required=True, help="The key to make it from [MCP_MEMORY_KEY]")
 @click.option("--namespace", required=True, help="The one namespace it is for")
 @SCOPES
 @click.option("--expires", required=True, help="Such as 90d, 12h, 15m, or a moment (ISO 8601)")
 @click.option("--tag", "tags", multiple=True, help="Only for reading memories with this tag; may be repeated")
 @PLAIN_JSON
-def derive(key: str, namespace: str, scopes: str, expires: str, tags: tuple[str, ...], *, as_json: bool) -> None:
+def derive(namespace: str, scopes: str, expires: str, tags: tuple[str, ...], *, as_json: bool) -> None:
     """Make a token from a key, without asking the service: for one namespace, until a moment.
 
     \b
     Example:
-      MCP_MEMORY_KEY=mmk_… mcp-memory keys derive --namespace team/alice/agent-7 --scopes read,write --expires 12h
+      mcp-memory keys derive --namespace team/alice/agent-7 --scopes read,write --expires 12h < key-file
+
+    The key is read from standard input: others could see it among the arguments.
     """
+    key = sys.stdin.readline().strip()
     moment = _moment(expires)
     assert moment is not None, "it is required"
     token = derived_token(key, namespace=namespace, scope=_scope(scopes), expires_at=moment, tags=tags)

@@ -13,7 +13,7 @@ import uvicorn
 
 from ...access.caller import EVERY_NAMESPACE, OWNER
 from ...access.keys import local_key
-from ...bootstrap import authentication_of, key_ring, open_service
+from ...bootstrap import key_ring, open_service
 from ...config import Settings, is_loopback, require_key_for_open_address
 from ...errors import ConfigurationError
 from ..flags import RANKING, STORAGE, Flag, with_settings
@@ -49,8 +49,8 @@ def serve(settings: Settings) -> None:
 
     if settings.local_key:
         local_key(key_ring(settings), settings.local_key_path)
-    is_closed = authentication_of(settings).is_required
-    require_key_for_open_address(settings, has_keys=is_closed)
+    has_keys = bool(settings.api_key or settings.oauth_issuer or key_ring(settings))
+    require_key_for_open_address(settings, has_keys=has_keys)
     _require_certificate(settings)
     listener = _listen(settings.http_host, settings.http_port)
     asyncio.run(_open_once(settings))
@@ -58,7 +58,7 @@ def serve(settings: Settings) -> None:
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     url = f"{'https' if settings.certfile else 'http'}://{address}"
     logger.info("Serving REST on %s and MCP on %s/mcp, memories in %s", url, url, settings.store)
-    for sentence in _exposure(settings, is_closed=is_closed):
+    for sentence in _exposure(settings, is_closed=has_keys):
         logger.info(sentence)
     config = uvicorn.Config(
         create_app(settings),

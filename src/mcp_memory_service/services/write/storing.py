@@ -19,7 +19,7 @@ QUOTA_RETRY_SECONDS = 3_600
 class ServiceLimits:
     max_content_chars: int = 100_000
     max_memories: int | None = None
-    """In a namespace; writers at the same moment may get past it by as many as they write."""
+    """In a namespace; writers of other processes may get past it by as many as they write at the same moment."""
 
 
 class Storing:
@@ -31,12 +31,15 @@ class Storing:
         self._limits = limits
         self._namespace = namespace
         self._now = now
+        self._counting = asyncio.Lock()
 
     def limited_to(self, max_memories: int | None) -> "Storing":
         """The same with this limit, unless a lower one holds anyway."""
         limits = [limit for limit in (self._limits.max_memories, max_memories) if limit is not None]
         limited = replace(self._limits, max_memories=min(limits, default=None))
-        return Storing(self._storage, self._embedder, limited, self._namespace, self._now)
+        storing = Storing(self._storage, self._embedder, limited, self._namespace, self._now)
+        storing._counting = self._counting
+        return storing
 
     async def store_batch(self, drafts: Sequence[MemoryDraft]) -> list[StoreOutcome]:
         if not 1 <= len(drafts) <= checks.MAX_BATCH:
@@ -47,7 +50,10 @@ class Storing:
             )
         # Every character is looked at: a large batch would hold the event loop for a while.
         memories = await asyncio.to_thread(self._checked_batch, drafts)
-        return await self._storage.store_batch(await self._embedded(memories))
+        if self._limits.max_memories is None:
+            return await self._storage.store_batch(await self._embedded(memories))
+        async with self._counting:  # what is counted holds until it is stored
+            return await self._storage.store_batch(await self._embedded(memories))
 
     async def _embedded(self, memories: Sequence[Memory]) -> list[EmbeddedMemory]:
         """With their vectors. A text that the store has already keeps the vectors it has there: the model need not see
