@@ -50,14 +50,19 @@ def test_the_two_commands_are_in_the_first_screen_and_in_the_makefile():
 
 def test_the_commands_of_the_readme_run(tmp_path: Path):
     commands = [block for block in blocks("bash") if not block.startswith("make ")]
-    assert len(commands) == 2
+    assert len(commands) == 3
     with server_process(tmp_path) as server:
-        curl, cli = commands
+        curl, cli, keys = commands
         script = curl.replace("http://127.0.0.1:8000", server.url).replace("curl -s", "curl -sf")
         stored, found = (json.loads(answer) for answer in _run(script, tmp_path).replace("}{", "}\n{").splitlines())
         assert stored["created"] is True
         assert found["results"][0]["memory"]["content_hash"] == stored["content_hash"]
         output = _run(cli.replace(".venv/bin/mcp-memory", COMMAND), tmp_path)
+        made = _run(keys.replace(".venv/bin/mcp-memory", COMMAND), tmp_path)
+        key = made.splitlines()[0]
+        assert "alice" in made
+        assert server.http.get("/memories").status_code == 401
+        assert server.http.get("/memories", headers={"authorization": f"Bearer {key}"}).status_code == 200
     assert "Stored: " in output
     assert "Deploys go out on Tuesdays" in output
     assert "Rathole" in output

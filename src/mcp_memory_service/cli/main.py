@@ -86,7 +86,11 @@ for _name, _target, _summary in (
     ("list", "search.list_memories", "List memories, newest first."),
     ("config", "config.config", "Show every setting, its value and where that comes from."),
     ("stats", "search.stats", "Show how much is stored, and with which model."),
-    ("doctor", "upkeep.doctor", "Check every part of the SQLite file: pages, texts, vectors, tags, text index."),
+    (
+        "doctor",
+        "upkeep.doctor",
+        "Check every part of the SQLite file: pages, schema, texts, vectors, tags, text index; and the search index.",
+    ),
     (
         "backup",
         "upkeep.backup",
