@@ -16,7 +16,7 @@ MAX_VALUES = 250_000
 """Of one JSON body: 500 memories with a vector of 384 numbers each have 200,000."""
 MAX_PARTS = 50_000
 """Keys, lists and objects of one JSON body: a hundred for each memory of a batch. They cost most: 4 MiB of `[],[],`
-take 84 MiB and half a second when they are parsed, as many as this 5 MiB and a few hundredths."""
+take 84 MiB and half a second when they are parsed, the costliest of this many 10 MiB and 0.02 s."""
 MAX_REFUSAL_BYTES = 16 * 1024
 MAX_MESSAGE_NAME_CHARS = 1_000
 """Of what a JSON-RPC answer repeats: id, method, names and addresses of what is called."""
