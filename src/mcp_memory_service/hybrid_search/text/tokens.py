@@ -73,7 +73,8 @@ def name_tokens(text: str) -> list[str]:
         if _ONE_WORD.fullmatch(name):
             continue
         segments = dict.fromkeys((name, *_PATH_BOUNDARY.split(name), *_SEGMENT_BOUNDARY.split(name)))
-        names += [fold(segment).strip() for segment in segments if _is_compound(segment)]
+        # Folding makes a space of some signs, and a name has none.
+        names += ["".join(fold(segment).split()) for segment in segments if _is_compound(segment)]
     if not text.isascii():
         names += [unit for unit in matching_units(split_words(text)) if len(unit) == 1 and is_unspaced(unit)]
     return names
