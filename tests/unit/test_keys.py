@@ -81,6 +81,9 @@ def test_changes_of_another_process_hold_at_once(ring: KeyRing, tmp_path: Path, 
     ring.revoke(key.id)
     assert other.caller(renewed) is None
     assert other  # and the service stays closed
+    with pytest.raises(InvalidInput, match="is revoked"):
+        ring.rotate(key.id)
+    assert other.caller(renewed) is None
 
 
 def test_a_key_expires(ring: KeyRing, clock: Clock):

@@ -120,10 +120,13 @@ class KeyRing:
         return key, _written(key, secret)
 
     def rotate(self, key_id: str) -> tuple[Key, str]:
-        """A new secret for a key; the old one is refused from now on."""
+        """A new secret for a key; the old one is refused from now on. A key that was revoked stays so."""
         secret = _random_text(SECRET_BYTES)
         with self._changing() as keys:
-            key = keys[key_id] = replace(_found(keys, key_id), secret_sha256=_sha256(secret), revoked_at=None)
+            old = _found(keys, key_id)
+            if old.revoked_at is not None:
+                raise InvalidInput(f"The key {key_id} is revoked: make a new one.", reason="key_revoked", field="id")
+            key = keys[key_id] = replace(old, secret_sha256=_sha256(secret))
         return key, _written(key, secret)
 
     def revoke(self, key_id: str) -> Key:

@@ -58,8 +58,8 @@ class AccessRules:
 
 
 class SecurityMiddleware:
-    """Outermost, so that nothing behind it sees a request that breaks the rules. What is behind it finds out who is
-    calling with `caller_of`."""
+    """Around all but the headers of answers, so that nothing behind it sees a request that breaks the rules. What is
+    behind it finds out who is calling with `caller_of`."""
 
     def __init__(self, app: ASGIApp, rules: AccessRules, authentication: Authentication) -> None:
         self._app = app
