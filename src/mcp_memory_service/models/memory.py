@@ -19,6 +19,26 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 DEFAULT_NAMESPACE = "default"
 
+_HISTORY, _TRASH = "#history", "#trash"
+# No caller can name such a namespace: "#" is not allowed in one (services/write/checks.py).
+
+
+def history_of(namespace: str) -> str:
+    """Where the superseded memories of a namespace are kept: a namespace of its own, so that they count for nothing in
+    the other one."""
+    return namespace + _HISTORY
+
+
+def trash_of(namespace: str) -> str:
+    """Where the deleted memories of a namespace are kept until they are gone for good."""
+    return namespace + _TRASH
+
+
+def main_namespace(namespace: str) -> str:
+    """The namespace whose history or trash this is; itself if it is neither."""
+    return namespace.removesuffix(_HISTORY).removesuffix(_TRASH)
+
+
 MemoryKind: TypeAlias = Literal["memory", "note", "code", "decision", "error"]
 """A plain memory is its text, wherever it came from; all others belong to the place they were taken from."""
 
@@ -84,6 +104,10 @@ class MemoryDraft:
     kind: MemoryKind = "memory"
     anchor: str | None = None
     names: tuple[str, ...] = ()
+    pinned: bool = False
+    expires_at: int | None = None
+    supersedes: tuple[str, ...] = ()
+    """The ids of memories of the namespace that this one takes the place of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +131,14 @@ class Memory:
     names: tuple[str, ...] = ()
     """What it can be addressed by, such as `note:Zeta register`, `path:docs/a.md` or `symbol:pkg.mod.func`. Several
     memories may share a name."""
+    pinned: bool = False
+    """Given with every recall of context, whatever it is about."""
+    expires_at: int | None = None
+    """From then on no search and no listing has it; it is deleted by nobody but its owner."""
+    edited_at: int | None = None
+    """When its text came in the place of an earlier one; None if it is the first."""
+    ended_at: int | None = None
+    """When it was superseded or deleted; None as long as it is neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +147,16 @@ class EmbeddedMemory:
 
     memory: Memory
     vectors: tuple[Vector, ...]
+    supersedes: tuple[str, ...] = ()
+    """What goes to the history when it is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarMemory:
+    """A memory that says nearly the same as one that was just stored, or the contrary."""
+
+    memory: Memory
+    similarity: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +166,8 @@ class StoreOutcome:
     memory: Memory
     created: bool
     """False when the same content was there already and only tags and metadata were united."""
+    similar: tuple[SimilarMemory, ...] = ()
+    """Other memories that it may repeat, correct or contradict, most similar first."""
 
     @property
     def summary(self) -> str:
@@ -133,13 +177,18 @@ class StoreOutcome:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPatch:
-    """What to change of a memory; its content is its identity and cannot change."""
+    """What to change of a memory. Another content makes a new version, under an id of its own."""
 
     tags: tuple[str, ...] | None = None
     """The new tags in place of the old ones; None leaves them."""
     memory_type: str | Literal[Unset.UNSET] | None = UNSET
     metadata: Metadata | None = None
     """A JSON merge patch (RFC 7396): given keys are set, keys given as null are removed."""
+    content: str | None = None
+    """The new text in place of the old one; None leaves it."""
+    pinned: bool | None = None
+    """None leaves it."""
+    expires_at: int | Literal[Unset.UNSET] | None = UNSET
 
 
 @dataclass(frozen=True, slots=True)

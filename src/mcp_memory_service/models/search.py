@@ -11,6 +11,17 @@ from .memory import DEFAULT_NAMESPACE, MemoryKind
 
 TagMatch: TypeAlias = Literal["any", "all"]
 SearchMode: TypeAlias = Literal["hybrid", "semantic", "keyword"]
+Confidence: TypeAlias = Literal["high", "low", "none"]
+"""How sure a search is that what it found answers the query."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataIs:
+    """What a key at the top level of the metadata must be."""
+
+    key: str
+    value: str | int | float | bool | None = None
+    """Equal as JSON: 1 is not true, and 1 is 1.0. None asks only whether the key is there, whatever its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +47,19 @@ class SearchRequest:
     vector_weight: float | None = None
     """The two weights are another way to give alpha: the share of the vector weight."""
     debug: bool = False
+    types: tuple[str, ...] = ()
+    """Any of these, beside `memory_type`."""
+    session: str | None = None
+    source: str | None = None
+    metadata: tuple[MetadataIs, ...] = ()
+    """All of these."""
+    include_superseded: bool = False
+    as_of: int | None = None
+    """Answers as it would have at that moment, with what was superseded since."""
+    min_confidence: Confidence | None = None
+    """Nothing at all, if the search is less sure than this."""
+    full: bool = False
+    """Long contents whole, not as passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +73,15 @@ class ListRequest:
     tag_match: TagMatch = "any"
     after: int | None = None
     before: int | None = None
+    types: tuple[str, ...] = ()
+    session: str | None = None
+    source: str | None = None
+    metadata: tuple[MetadataIs, ...] = ()
+    include_superseded: bool = False
+    pinned: bool | None = None
+    """Only those that are pinned, or that are not."""
+    expired: bool = False
+    """Only those that have expired, in place of all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +102,20 @@ class MemoryFilter:
     """Only what came from this path or from below it, as `in_scope` says."""
     kinds: tuple[MemoryKind, ...] = ()
     """Any of these; empty means any."""
+    session: str | None = None
+    source: str | None = None
+    """Exactly this one; `scope` has what is below a path."""
+    metadata: tuple[MetadataIs, ...] = ()
+    """All of these."""
+    pinned: bool | None = None
+    alive_at: int | None = None
+    """Leaves out what had expired by then."""
+    expired_by: int | None = None
+    """Only what had expired by then."""
+    as_of: int | None = None
+    """Only what was there at that moment: stored and written by then, and neither superseded nor expired."""
+    ended_before: int | None = None
+    """Only what was superseded or deleted before that moment."""
 
 
 def in_scope(source: str | None, scope: str) -> bool:

@@ -5,6 +5,9 @@ from typing import Protocol
 
 from ...models import EmbeddedMemory, MemoryFilter, MemoryPage, MemoryScan, StoreStats, TagCount, VectorSample
 
+MIN_PREFIX_DIGITS = 8
+"""Of an id that is given shortened: among a million memories one in four thousand shares so many with another."""
+
 
 class MemoryReads(Protocol):
     async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
@@ -13,6 +16,10 @@ class MemoryReads(Protocol):
 
     async def get_embedded(self, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
         """Memories with their vectors, in the order asked; unknown ids are left out."""
+        ...
+
+    async def find_ids(self, namespace: str, prefix: str, limit: int) -> list[str]:
+        """The ids that begin with these hex digits, in order, at most `limit`; at least MIN_PREFIX_DIGITS are given."""
         ...
 
     async def get_all_tags(self, namespace: str) -> list[TagCount]:
