@@ -87,6 +87,9 @@ class Settings(EnvironmentSettings):
         ge=1,
         description="Maximum number of memories in each namespace; unset = as many as there is room for",
     )
+    trash_days: int = Field(
+        default=7, ge=0, le=3_650, description="How many days what is deleted can be restored; 0 = it is gone at once"
+    )
     allowed_hosts: CommaSeparated = Field(
         default=(), description="Further Host names to answer to, comma-separated; * = any"
     )

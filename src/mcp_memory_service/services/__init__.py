@@ -1,8 +1,7 @@
 """The use cases: what REST, MCP and the command line all call."""
 
-from .context import Context, Overview
-from .life import BulkOutcome
 from .memory_service import AskedSignals, MemoryService
+from .outcomes import BulkOutcome, Context, Overview
 from .search.results import MemoryListing, SearchResult
 from .search.searchers import PoolLimits, SearcherPool
 from .write.migration import Migration, MigrationReport

@@ -30,10 +30,10 @@ from ..models import (
 )
 from ..storage.ports import Store
 from ..timestamps import now_microseconds
-from .context import MAX_FOUND, MAX_OVERVIEW_TAGS, MAX_PINNED, MAX_RECENT, Context, Overview
 from .health import Health, HealthCheck, TrackedEmbedder
 from .ids import Ids
-from .life import BulkOutcome, Life
+from .life import Life
+from .outcomes import MAX_FOUND, MAX_OVERVIEW_TAGS, MAX_PINNED, MAX_RECENT, BulkOutcome, Context, Overview
 from .search.cached_inputs import MAX_NAMESPACES, CachedInputs, QueryVectors
 from .search.explanation import Explainer
 from .search.results import Explanation, MemoryListing, Paging, SearchResult

@@ -1,4 +1,4 @@
-"""What an agent should know before it begins, and what there is at all."""
+"""What the use cases beside a search give back."""
 
 from dataclasses import dataclass
 
@@ -35,3 +35,14 @@ class Overview:
     trashed: int
     degraded: tuple[str, ...]
     """What searches do without at this moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class BulkOutcome:
+    """What a change of many memories reaches."""
+
+    matched: int
+    changed: int
+    """0 if it was only asked what it would reach."""
+    ids: tuple[str, ...]
+    """Of those that match."""
