@@ -8,8 +8,10 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
 
 from ..errors import ConfigurationError
+from ..product_names import OTHER_PRODUCT
 from .embedding import EmbeddingSettings
 from .hybrid import HybridSearchSettings
+from .other_product import BACKENDS as BACKENDS_OF_OTHER_PRODUCT
 from .qdrant import QdrantSettings
 from .sources import ENV_PREFIX, EnvironmentSettings, from_environment, http_address
 
@@ -150,6 +152,13 @@ class Settings(EnvironmentSettings):
             return path.expanduser().absolute()
         except RuntimeError as error:
             raise ValueError(f"cannot be found: {error}") from error
+
+    @field_validator("storage_backend", mode="before")
+    @classmethod
+    def _backend_is_of_this_product(cls, backend: object) -> object:
+        if isinstance(backend, str) and backend.lower() in BACKENDS_OF_OTHER_PRODUCT:
+            raise ValueError(f"{backend} is a backend of {OTHER_PRODUCT}")
+        return backend
 
     @field_validator("log_level", mode="before")
     @classmethod
