@@ -62,7 +62,7 @@ def test_the_environment_beats_dotenv_and_flags_beat_both(monkeypatch: pytest.Mo
         ("EMBEDDING", "x", "A setting cannot be read"),
         ("SQLITE_PATH", "~nosuchuser/x.db", "MCP_MEMORY_SQLITE_PATH: cannot be found"),
         ("SQLITE_PATH", ":memory:", "MCP_MEMORY_SQLITE_PATH: must name a file"),
-        ("MCP_TOOLSETS", "core,magic", "MCP_MEMORY_MCP_TOOLSETS: must name core, search, feedback or several of them"),
+        ("MCP_TOOLSETS", "core,magic", "MCP_MEMORY_MCP_TOOLSETS: must name all, or some of core, search, "),
         ("STORAGE_BACKEND", "hybrid", "hybrid is a backend of another product .*allowed: one of sqlite_vec, qdrant"),
         ("STORAGE_BACKEND", "sqlite-vec", "sqlite-vec is a backend of another product"),
         ("FUSION", "magic", "MCP_MEMORY_FUSION: .*one of rrf, score"),
