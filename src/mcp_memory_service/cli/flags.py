@@ -1,5 +1,6 @@
 """Flags that several commands share, and the values that commands are handed in their place."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -72,16 +73,60 @@ def _split_at_commas(text: str) -> list[str]:
     return [part for part in parts if part.strip()] or [""]
 
 
+def json_object(_context: click.Context, _option: click.Parameter, text: str | None) -> object:
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"--metadata is not valid JSON: {error}", reason="malformed_json") from None
+
+
+def _metadata_filter(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
+    """`key=value`, where the value is JSON if it can be read as such and else a text; `key` asks only for the key."""
+    return {key: _value(text) if equals else None for key, equals, text in (each.partition("=") for each in given)}
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+FILTERS = together(
+    tag_option("Only memories with this tag"),
+    click.option("--tag-match", type=click.Choice(["any", "all"]), default="any", show_default=True),
+    click.option("--type", "types", multiple=True, help="Only memories of this type; may be repeated"),
+    click.option("--after", help="Created at or after this moment (ISO 8601)"),
+    click.option("--before", help="Created before this moment (ISO 8601)"),
+    click.option("--session", help="Only memories of this conversation"),
+    click.option("--source", help="Only memories that this one wrote"),
+    click.option(
+        "--metadata",
+        multiple=True,
+        metavar="KEY[=VALUE]",
+        callback=_metadata_filter,
+        help="Only memories with this at the top level of their metadata; may be repeated",
+    ),
+)
+"""Which memories are meant."""
+LIFE_FILTERS = together(
+    click.option("--pinned/--not-pinned", default=None, help="Only those that are pinned, or that are not"),
+    click.option("--expired", is_flag=True, help="Only those that have expired, in place of all others"),
+)
 LISTING = together(
     click.option("--page", type=int, default=1, show_default=True, help="Page, from 1"),
     click.option("--limit", type=click.IntRange(1, MAX_LIMIT), default=10, show_default=True, help="Results on a page"),
-    tag_option("Only memories with this tag"),
-    click.option("--tag-match", type=click.Choice(["any", "all"]), default="any", show_default=True),
-    click.option("--type", "memory_type", help="Only memories of this type"),
-    click.option("--after", help="Created at or after this moment (ISO 8601)"),
-    click.option("--before", help="Created before this moment (ISO 8601)"),
+    FILTERS,
+    click.option("--include-superseded", is_flag=True, help="Also what another memory has taken the place of"),
 )
 """Which memories may be shown, and which page of them."""
+EXPECTED = click.option(
+    "--expect",
+    "expected_count",
+    type=int,
+    metavar="N",
+    help="Do it if N memories match; without it nothing is changed and their number is shown",
+)
 
 
 def with_settings(flags: Mapping[str, Flag] = STORAGE, *, env_of_current_folder: bool = False) -> Flag:

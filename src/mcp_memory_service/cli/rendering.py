@@ -7,10 +7,14 @@ from typing import Any
 import click
 from pydantic import BaseModel
 
+from ..models import SHOWN_DIGITS
 from ..schemas import (
+    BulkOut,
+    ContextOut,
     DebugOut,
     EvidenceOut,
     ExplainOut,
+    HistoryOut,
     HitOut,
     ListOut,
     MemoryOut,
@@ -101,6 +105,61 @@ def render_stats(stats: StatsOut, store: str) -> str:
     return "\n".join(f"{name:<10} {value}" for name, value in rows.items())
 
 
+def render_memory(memory: MemoryOut) -> str:
+    """Whole, with all that belongs to it."""
+    rows = {
+        "id": memory.content_hash,
+        "created": memory.created_at.isoformat(),
+        "edited": memory.edited_at and memory.edited_at.isoformat(),
+        "ended": memory.ended_at and memory.ended_at.isoformat(),
+        "expires": memory.expires_at and memory.expires_at.isoformat(),
+        "pinned": "yes" if memory.pinned else None,
+        "type": memory.memory_type,
+        "tags": ", ".join(memory.tags),
+        "source": memory.source,
+        "session": memory.session and f"{memory.session} {memory.sequence if memory.sequence is not None else ''}",
+        "metadata": json.dumps(memory.metadata, ensure_ascii=False) if memory.metadata else None,
+    }
+    return "\n".join([*(f"{name:<9} {value}" for name, value in rows.items() if value), "", memory.content])
+
+
+def render_history(history: HistoryOut) -> str:
+    lines = [f"{len(history.versions)} versions, the one that holds now first"]
+    for memory in history.versions:
+        until = f"until {memory.ended_at:%Y-%m-%d %H:%M}" if memory.ended_at else "holds now"
+        lines += ["", f"  {_summary(memory)}", f"  {until} | {_about(memory)}"]
+    return "\n".join(lines)
+
+
+def render_trash(trash: ListOut, days: int) -> str:
+    if not trash.total:
+        return "The trash is empty."
+    lines = [f"{trash.total} in the trash, each for {days} days; to bring one back: mcp-memory trash --restore ID"]
+    for memory in trash.memories:
+        lines += ["", f"  {_summary(memory)}", f"  deleted {memory.ended_at:%Y-%m-%d %H:%M} | {_about(memory)}"]
+    return "\n".join(lines)
+
+
+def render_context(context: ContextOut) -> str:
+    sections = {"Pinned": context.pinned, "Newest": context.recent}
+    if context.found:
+        sections["Found"] = [hit.memory for hit in context.found.results]
+    lines: list[str] = []
+    for title, memories in sections.items():
+        if memories:
+            lines += [
+                f"{title}:",
+                *(line for each in memories for line in (f"  {_summary(each)}", f"  {_about(each)}")),
+            ]
+    return "\n".join(lines) or "Nothing is pinned, and nothing else was found."
+
+
+def render_bulk(out: BulkOut, done: str, *, confirmed: bool) -> str:
+    if confirmed:
+        return f"{out.changed} of {out.matched} memories {done}."
+    return f"{out.matched} memories match; nothing was {done}. To do it: the same with --expect {out.matched}"
+
+
 def render_purged(out: PurgedOut, asked: int) -> str:
     deleted = f"Deleted {asked - len(out.not_found)} of {asked}. " if asked else ""
     deleted += "".join(f"Not there: {content_hash}. " for content_hash in out.not_found)
@@ -130,7 +189,7 @@ def _shortened(content: str, length: int) -> str:
 
 def _about(memory: MemoryOut) -> str:
     parts = [memory.created_at.date().isoformat(), memory.memory_type or "", ", ".join(memory.tags)]
-    return " | ".join([*filter(None, parts), memory.content_hash])
+    return " | ".join([*filter(None, parts), memory.content_hash[:SHOWN_DIGITS]])
 
 
 def _reason(hit: HitOut) -> str:

@@ -49,6 +49,8 @@ MemoryKind: TypeAlias = Literal["memory", "note", "code", "decision", "error"]
 
 MIN_PREFIX_DIGITS = 8
 """Of an id that is given shortened: among a million memories one in four thousand shares so many with another."""
+SHOWN_DIGITS = 12
+"""Of an id: among a million memories the chance is one in five hundred that two share so many."""
 MAX_TAGS = 100
 MAX_NAMES = 100
 MAX_METADATA_CHARS = 65_536
@@ -107,7 +109,8 @@ class MemoryDraft:
     session: str | None = None
     sequence: int | None = None
     updated_at: int | None = None
-    """Given only for what was a memory before, and comes from an export."""
+    edited_at: int | None = None
+    """The two are given only for what was a memory before, and comes from an export."""
     kind: MemoryKind = "memory"
     anchor: str | None = None
     names: tuple[str, ...] = ()
@@ -147,6 +150,11 @@ class Memory:
     ended_at: int | None = None
     """When it was superseded or deleted; None as long as it is neither."""
 
+    @property
+    def short_id(self) -> str:
+        """As people and models are shown it."""
+        return self.content_hash[:SHOWN_DIGITS]
+
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedMemory:
@@ -179,7 +187,7 @@ class StoreOutcome:
     @property
     def summary(self) -> str:
         verb = "Stored" if self.created else "Already known, tags and metadata united"
-        return f"{verb}: {self.memory.content_hash}"
+        return f"{verb}: {self.memory.short_id}"
 
 
 @dataclass(frozen=True, slots=True)

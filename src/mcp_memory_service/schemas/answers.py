@@ -38,9 +38,10 @@ class MemoryOut(BaseModel):
 
 
 class ExportOut(MemoryOut):
-    """A line of an export."""
+    """A line of an export: a memory that holds now."""
 
     namespace: str
+    ended_at: None = Field(default=None, exclude=True)
 
 
 class StoredOut(BaseModel):

@@ -104,6 +104,7 @@ class ImportIn(MemoryIn):
 
     content_hash: str | None = Field(default=None, description="If given, the content must have it")
     updated_at: Moment | None = Field(default=None, description="When it was last changed, if it was a memory before")
+    edited_at: Moment | None = Field(default=None, description="When its text came in the place of an earlier one")
     namespace: str | None = Field(default=None, description="Where it belongs, if not where it is imported to")
 
     def draft(self) -> MemoryDraft:

@@ -8,7 +8,7 @@ from ...config import Settings
 from ...schemas import ExplainOut, ListIn, ListOut, PagedOut, RetrieveIn, RetrieveOut, StatsOut
 from ...services import MemoryService
 from ...services.write.checks import MAX_PAGE_SIZE
-from ..flags import JSON, LISTING, RANKING, STORAGE, parsed_as, with_settings
+from ..flags import JSON, LIFE_FILTERS, LISTING, RANKING, STORAGE, parsed_as, with_settings
 from ..local_service import ask
 from ..pages import whole_page
 from ..rendering import render_explanation, render_hits, render_memories, render_stats, show
@@ -24,7 +24,8 @@ from ..rendering import render_explanation, render_hits, render_memories, render
 @click.option("--alpha", type=float, help="Weight of the vector signal for this search")
 @click.option("--fts-weight", type=float, help="Weight of words and tags, with --vector-weight in place of --alpha")
 @click.option("--vector-weight", type=float, help="Weight of meaning, with --fts-weight in place of --alpha")
-@click.option("--explain", "explained_hash", metavar="CONTENT_HASH", help="Say why this memory is where it is")
+@click.option("--as-of", help="Answer as it would have at this moment (ISO 8601)")
+@click.option("--explain", "explained_hash", metavar="ID", help="Say why this memory is where it is")
 @click.option("--debug", is_flag=True, help="Show how each score came about")
 @JSON
 @with_settings({**STORAGE, **RANKING})
@@ -61,6 +62,7 @@ def search(
 
 @click.command("list")
 @LISTING
+@LIFE_FILTERS
 @JSON
 @with_settings()
 @parsed_as(ListIn)

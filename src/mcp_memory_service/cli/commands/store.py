@@ -1,40 +1,36 @@
 """Commands that change what is remembered."""
 
-import json
 import sys
+from functools import partial
 
 import click
 
 from ...access.error_table import ExitCode
 from ...config import Settings
-from ...errors import InvalidInput
-from ...schemas import FeedbackIn, MemoryIn, PurgedOut, StoredOut
-from ..flags import JSON, parsed_as, tag_option, with_settings
+from ...schemas import BulkOut, DeleteMatchingIn, FeedbackIn, MemoryIn, PurgedOut, StoredOut
+from ...services import MemoryService
+from ..flags import EXPECTED, FILTERS, JSON, LIFE_FILTERS, json_object, parsed_as, tag_option, with_settings
 from ..local_service import ask
-from ..rendering import render_purged, show
+from ..rendering import render_bulk, render_purged, show
 from ..terminal import say
 
 
-def _json_object(_context: click.Context, _option: click.Parameter, text: str | None) -> object:
-    try:
-        return None if text is None else json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"--metadata is not valid JSON: {error}", reason="malformed_json") from None
-
-
-def _or_standard_input(_context: click.Context, _argument: click.Parameter, content: str) -> str:
+def or_standard_input(_context: click.Context, _argument: click.Parameter, content: str | None) -> str | None:
     return sys.stdin.read() if content == "-" else content
 
 
 @click.command()
-@click.argument("content", callback=_or_standard_input)
+@click.argument("content", callback=or_standard_input)
 @tag_option("A name to find it by")
 @click.option("--type", "memory_type", help="What kind of memory it is, such as decision or fix")
-@click.option("--metadata", help="Any JSON object", callback=_json_object)
+@click.option("--metadata", help="Any JSON object", callback=json_object)
 @click.option("--created-at", help="When it came about, if not now (ISO 8601)")
 @click.option("--source", help="Who or what wrote it")
 @click.option("--session", help="The conversation it belongs to")
 @click.option("--sequence", type=int, help="Its place within that conversation")
+@click.option("--pinned", is_flag=True, help="Give it with every recall of context")
+@click.option("--expires-at", help="When it goes out of results (ISO 8601); it is not deleted")
+@click.option("--supersedes", multiple=True, metavar="ID", help="A memory whose place it takes; may be repeated")
 @JSON
 @with_settings()
 @parsed_as(MemoryIn)
@@ -50,35 +46,56 @@ def store(asked: MemoryIn, settings: Settings, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("content_hash")
+@click.argument("memory_id", metavar="[ID]", required=False)
 @click.option("--idempotency-key", metavar="KEY", help="Makes it safe to run again: with the same KEY it is done once")
+@FILTERS
+@LIFE_FILTERS
+@EXPECTED
 @JSON
 @with_settings()
-def delete(content_hash: str, idempotency_key: str | None, settings: Settings, as_json: bool) -> None:
-    """Forget the memory with CONTENT_HASH for good.
+@parsed_as(DeleteMatchingIn)
+def delete(
+    asked: DeleteMatchingIn, memory_id: str | None, idempotency_key: str | None, settings: Settings, as_json: bool
+) -> None:
+    """Put the memory ID, or all that pass filters, into the trash.
+
+    `mcp-memory trash` shows what is there and brings it back for MCP_MEMORY_TRASH_DAYS days; `purge` is final.
 
     \b
     Example:
-      mcp-memory delete 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+      mcp-memory delete 9f86d081884c
+      mcp-memory delete --tag scratch --expect 12
     """
-    ask(settings, lambda service: service.delete_memory(content_hash, idempotency_key))
-    show({"content_hash": content_hash, "deleted": True}, f"Deleted: {content_hash}", as_json=as_json)
+    if memory_id is None:
+        if idempotency_key is not None:
+            raise click.UsageError("--idempotency-key goes with an ID.")
+        if not asked.model_fields_set - {"expected_count"}:
+            raise click.UsageError("Name a memory or a filter.")
+        use_case = partial(MemoryService.delete_matching, request=asked.request(), expected=asked.expected_count)
+        out = BulkOut.of(ask(settings, use_case))
+        show(out, render_bulk(out, "deleted", confirmed=asked.expected_count is not None), as_json=as_json)
+        return
+    if asked.model_fields_set:
+        raise click.UsageError("Name a memory or filters, not both.")
+    ask(settings, lambda service: service.delete_memory(memory_id, idempotency_key))
+    show({"content_hash": memory_id, "deleted": True}, f"Deleted: {memory_id}", as_json=as_json)
 
 
 @click.command()
-@click.argument("content_hashes", nargs=-1, metavar="[CONTENT_HASH]...")
+@click.argument("content_hashes", nargs=-1, metavar="[ID]...")
 @JSON
 @with_settings()
 def purge(content_hashes: tuple[str, ...], settings: Settings, as_json: bool) -> None:
     """Delete memories so that their bytes are gone from the store's files, log included.
 
-    What was deleted earlier is erased as well. Says `erased` or `pending` (exit code 7: somebody still reads, or the
-    disk is full; without arguments it tries again). A memory that is not there is exit code 3. The whole file is
-    rewritten. Backups and other copies keep what they hold. `list` and `search` show the hash of each memory.
+    All their versions go with them, and what is in the trash. What was deleted earlier is erased as well. Says `erased`
+    or `pending` (exit code 7: somebody still reads, or the disk is full; without arguments it tries again). A memory
+    that is not there is exit code 3. The whole file is rewritten. Backups and other copies keep what they hold. `list`
+    and `search` show the id of each memory.
 
     \b
     Example:
-      mcp-memory purge 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+      mcp-memory purge 9f86d081884c
     """
     out = PurgedOut.of(ask(settings, lambda service: service.purge_memories(content_hashes)))
     show(out, render_purged(out, len(set(content_hashes))), as_json=as_json)
@@ -90,16 +107,16 @@ def purge(content_hashes: tuple[str, ...], settings: Settings, as_json: bool) ->
 
 @click.command()
 @click.argument("query")
-@click.argument("content_hash")
+@click.argument("content_hash", metavar="ID")
 @click.option("--useful/--not-useful", required=True, help="Whether this memory answers the query")
 @with_settings()
 @parsed_as(FeedbackIn)
 def feedback(asked: FeedbackIn, settings: Settings) -> None:
-    """Note whether the memory with CONTENT_HASH answers QUERY, for eval tune to learn from.
+    """Note whether the memory ID answers QUERY, for eval tune to learn from.
 
     \b
     Example:
-      mcp-memory feedback "rathole port" 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 --useful
+      mcp-memory feedback "rathole port" 9f86d081884c --useful
     """
     ask(settings, lambda service: service.record_feedback(asked.query, asked.content_hash, useful=asked.useful))
     say(f"Noted: {asked.content_hash}")

@@ -120,6 +120,7 @@ class Storing:
         latest = now if draft.updated_at is None else None
         checks.check_moment(draft.created_at, "created_at", latest)
         checks.check_moment(draft.updated_at, "updated_at", latest)
+        checks.check_moment(draft.edited_at, "edited_at", latest)
         checks.check_sequence(draft.sequence)
         checks.check_expiry(draft.expires_at, latest)
         return Memory(
@@ -139,4 +140,5 @@ class Storing:
             names=draft.names,
             pinned=draft.pinned,
             expires_at=draft.expires_at,
+            edited_at=draft.edited_at,
         )
