@@ -64,6 +64,18 @@ async def test_keys_are_made_used_renewed_and_revoked(tmp_path: Path):
         assert all(used.values())
 
 
+def test_a_token_can_be_held_to_tags_with_commas_between_them(tmp_path: Path):
+    key = keys(tmp_path, "create", "--name", "host", "--namespace", "*", "--scopes", "read")["key"]
+    held = ("--namespace", "default", "--scopes", "read", "--expires", "15m", "--tag", "tea,cocoa")
+    token = keys(tmp_path, "derive", *held, key=key)["token"]
+    with server_process(tmp_path, MCP_MEMORY_API_KEY="k" * 16) as server:
+        for tags in (["tea", "cocoa"], ["tea"], ["cocoa"]):
+            body = {"content": f"{tags} at four", "tags": tags}
+            assert server.http.post("/memories", json=body, headers=bearer("k" * 16)).status_code == 201
+        listed = server.http.get("/memories", headers=bearer(token)).json()["memories"]
+    assert [memory["tags"] for memory in listed] == [["tea", "cocoa"]]
+
+
 def test_the_local_key_lies_in_a_file_of_its_user(tmp_path: Path):
     with server_process(tmp_path, "--local-key") as server:
         file = tmp_path / "server.db-keys-local"
