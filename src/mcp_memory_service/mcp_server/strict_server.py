@@ -8,15 +8,23 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.shared.exceptions import MCPError
-from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, Tool, ToolAnnotations
+from mcp.types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    GetPromptResult,
+    InputRequiredResult,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
 from pydantic import ValidationError
 
 from ..access.caller import Caller
 from ..access.doors import admitted, require_declared
 from ..errors import InvalidInput, MemoryServiceError
-from ..models import MAX_METADATA_CHARS
-from ..schemas import MAX_ERRORS, explained, shortened, unlisted
+from ..schemas import explained, shortened
 from ..services import MemoryService
+from .arguments import taken_arguments
 
 READ = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 ADD = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -68,8 +76,13 @@ class StrictServer(MCPServer[Any]):
         known = await self._arguments(name)
         if known is None:
             raise ToolError(f"Unknown tool: {shortened(name)}")
-        _check_names(name, arguments, known)
+        taken = taken_arguments(name, arguments, known)
         serving.set(self._service_for(name, context, namespace))
+        return _noted(await self._run(name, taken.values, context), taken.note)
+
+    async def _run(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None
+    ) -> CallToolResult | InputRequiredResult:
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -126,14 +139,12 @@ class StrictServer(MCPServer[Any]):
         return self._known_arguments.get(tool)
 
 
-def _check_names(tool: str, arguments: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-    if unknown := sorted(arguments.keys() - known.keys()):
-        named = [repr(shortened(each)) for each in unknown[:MAX_ERRORS]]
-        raise ToolError(
-            f"{tool} has no argument {', '.join(named + unlisted(len(unknown)))}; it takes: {', '.join(known)}."
-            " [unknown_argument]"
-        )
-    for name, value in arguments.items():
-        # The SDK reads a text as JSON where no text is expected; longer than all metadata with escapes it may not be.
-        if isinstance(value, str) and len(value) > 2 * MAX_METADATA_CHARS and known[name].get("type") != "string":
-            raise ToolError(f"{name}: this text is too long [validation_failed]")
+def _noted(result: CallToolResult | InputRequiredResult, note: str | None) -> CallToolResult | InputRequiredResult:
+    """With a sentence more, in either form: some clients show the model the text, some the structured content."""
+    if note is None or isinstance(result, InputRequiredResult):
+        return result
+    structured = None if result.structured_content is None else {**result.structured_content, "note": note}
+    *before, last = result.content
+    assert isinstance(last, TextContent), "what a tool answers ends with a text"
+    content = [*before, last.model_copy(update={"text": f"{last.text}\n{note}"})]
+    return result.model_copy(update={"content": content, "structured_content": structured})
