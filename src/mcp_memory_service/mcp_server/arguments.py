@@ -5,7 +5,7 @@ Numbers and truth values that come as text are read by pydantic, JSON objects by
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -47,7 +47,7 @@ def taken_arguments(tool: str, sent: Mapping[str, Any], known: Mapping[str, Any]
     """What a tool is called with; `known` are the schemas of its arguments. ToolError for an argument that it has not,
     and for two values under two names of one."""
     names = {name: name if name in known else OTHER_NAMES.get(name, name) for name in sent}
-    _require_known(tool, {name for name, own in names.items() if own not in known}, known)
+    require_known(tool, {name for name, own in names.items() if own not in known}, known)
     values: dict[str, Any] = {}
     removed = 0
     for name, own in names.items():
@@ -69,7 +69,7 @@ def without_controls(text: str) -> tuple[str, int]:
     return _CONTROL.subn("", text)
 
 
-def _require_known(tool: str, unknown: set[str], known: Mapping[str, Any]) -> None:
+def require_known(tool: str, unknown: set[str], known: Iterable[str]) -> None:
     if unknown:
         named = [repr(shortened(each)) for each in sorted(unknown)[:MAX_ERRORS]]
         raise ToolError(
