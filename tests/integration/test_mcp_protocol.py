@@ -177,7 +177,7 @@ def test_a_plain_call_is_answered_with_plain_json(rest: TestClient, version: str
 
 
 def test_over_http_the_request_names_the_client(rest: TestClient):
-    meta = {
+    meta: dict[str, Any] = {
         PROTOCOL_VERSION_META_KEY: MODERN,
         CLIENT_CAPABILITIES_META_KEY: {},
         CLIENT_INFO_META_KEY: {"name": "codex", "version": "1"},
