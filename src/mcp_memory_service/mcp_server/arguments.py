@@ -56,10 +56,11 @@ def taken_arguments(tool: str, sent: Mapping[str, Any], known: Mapping[str, Any]
         if own in CLEANED and isinstance(value, str):
             value, count = without_controls(value)
             removed += count
-        if values.setdefault(own, value) != value:
+        if own in values and values[own] != value:
             raise ToolError(
                 f"{OTHER_NAMES[own]} is another name of {own}: send one of them, or the same value. [argument_twice]"
             )
+        values[own] = value
     characters = "control character" if removed == 1 else "control characters"
     return TakenArguments(values, f"Removed {removed} {characters}." if removed else None)
 
