@@ -167,7 +167,7 @@ def post(rest: TestClient, method: str, params: dict[str, Any], accept: str, **h
 )
 @pytest.mark.parametrize("version", ["2025-11-25", MODERN])
 def test_a_plain_call_is_answered_with_plain_json(rest: TestClient, version: str, accept: str, status: int):
-    meta = {PROTOCOL_VERSION_META_KEY: version, CLIENT_CAPABILITIES_META_KEY: {}}
+    meta: dict[str, Any] = {PROTOCOL_VERSION_META_KEY: version, CLIENT_CAPABILITIES_META_KEY: {}}
     headers = {"mcp-protocol-version": version, "mcp-method": "tools/call", "mcp-name": "list_memories"}
     answer = post(rest, "tools/call", {"name": "list_memories", "arguments": {}, "_meta": meta}, accept, **headers)
     assert answer.status_code == status
