@@ -32,6 +32,12 @@ METHODS = (
     "sampling/createMessage", "elicitation/create", "server/discover", "tasks/get", "tasks/cancel", "rpc.discover",
     "notifications/initialized", "notifications/cancelled", "notifications/progress", "no/such/method", "", "\x00",
 )  # fmt: skip
+ASKED: tuple[dict[str, Any], ...] = (
+    {"name": "x", "uri": "memory://x", "cursor": "1"},
+    {"name": "recall", "arguments": {"topic": "rathole"}, "uri": "memory://overview"},
+    {"name": "save-session", "uri": "memory://" + "9f86d081" * 8},
+)
+"""Of what is no tool: prompts and resources, some that are there."""
 VALUES_BY_TYPE: dict[str, tuple[Any, ...]] = {
     "string": ("rathole forwards a port", "2026-11-01", "9f86d081" * 8, "any", "note"),
     "integer": (0, 1, 3),
@@ -101,7 +107,7 @@ def _valid(identity: str, tools: Sequence[Tool], chance: random.Random) -> dict[
         case 2:
             return {"jsonrpc": "2.0", "id": identity, "result": {"answer": "to nothing"}}
         case _:
-            return _request(identity, chance.choice(METHODS), {"name": "x", "uri": "memory://x", "cursor": "1"})
+            return _request(identity, chance.choice(METHODS), dict(chance.choice(ASKED)))
 
 
 def _request(identity: str, method: str, params: dict[str, Any]) -> dict[str, Any]:

@@ -56,6 +56,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "hybrid_search": {"query": "tunnel"},
     "semantic_search": {"query": "tunnel"},
     "keyword_search": {"query": "tunnel"},
+    "recall": {"topic": "tunnel"},
 }
 
 
@@ -78,15 +79,19 @@ class Walled:
         authorization = self.kinds[kind].authorization
         if authorization is not None:
             headers["authorization"] = f"Bearer {authorization}"
-        if door.startswith("tool "):
-            return self._call_tool(door.removeprefix("tool "), headers)
         method, path = door.split(" ")
+        if method in {"tool", "prompt", "resource"}:
+            return self._send_message(method, path, headers)
         path = path.replace("{content_hash}", THEIR_ID)
         return self.client.request(method, path, headers=headers, json=BODIES.get(door))
 
-    def _call_tool(self, tool: str, headers: dict[str, str]) -> Any:
-        params = {"name": tool, "arguments": ARGUMENTS.get(tool, {})}
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    def _send_message(self, kind: str, name: str, headers: dict[str, str]) -> Any:
+        method, params = {
+            "tool": ("tools/call", {"name": name, "arguments": ARGUMENTS.get(name, {})}),
+            "prompt": ("prompts/get", {"name": name, "arguments": ARGUMENTS.get(name, {})}),
+            "resource": ("resources/read", {"uri": name.replace("{id}", THEIR_ID)}),
+        }[kind]
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         return self.client.post(
             "/mcp", json=message, headers={"accept": "application/json, text/event-stream", **headers}
         )
@@ -184,6 +189,14 @@ def test_nothing_is_told_of_versions_without_a_key(walled: Walled):
     assert walled.client.get("/health").json() == {"status": "ok"}
     assert "version" in walled.send("GET /health", "read").json()
     assert set(walled.client.get("/ready").json()) == {"ready", "can_store", "can_search", "problems"}
+
+
+def test_prompts_and_resources_are_for_who_may_read_them(walled: Walled):
+    recalled = walled.send("prompt recall", "read").json()["result"]["messages"]
+    assert [(message["role"], OURS in message["content"]["text"]) for message in recalled] == [("user", True)]
+    assert walled.send("resource memory://{id}", "read").json()["error"]["code"] == -32002
+    assert OURS not in walled.send("prompt recall", "held to tags").text
+    assert "[forbidden]" in walled.send("resource memory://overview", "held to tags").json()["error"]["message"]
 
 
 def test_a_token_held_to_tags_sees_memories_with_them_alone(walled: Walled):

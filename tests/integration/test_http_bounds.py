@@ -47,6 +47,9 @@ class App:
             await send({"type": "http.response.body", "body": b"first", "more_body": True})
             while (await receive())["type"] != "http.disconnect":
                 pass
+        elif scope["path"] == "/value":
+            await send(start)
+            await send({"type": "http.response.body", "body": dict(scope["headers"])[b"x"]})
         elif scope["path"] == "/long":
             self.asked.set()
             await send(start)
@@ -190,6 +193,11 @@ def test_what_frames_a_body_may_not_outgrow_it(address: tuple[str, int], parts: 
 def test_a_chunked_body_is_read_and_its_trailers_are_no_headers(address: tuple[str, int]):
     answer = answer_to(address, CHUNKED + b"3;note=1\r\nabc\r\n2\r\nde\r\n0\r\nAuthorization: Bearer x\r\n\r\n")
     assert answer.endswith(b"5 bytes host,transfer-encoding\r\n0\r\n\r\n")
+
+
+def test_spaces_around_a_header_are_no_part_of_it(address: tuple[str, int]):
+    answer = answer_to(address, GET.replace(b"/echo", b"/value").replace(b"\r\n\r\n", b"\r\nX: \t a b \t \r\n\r\n"))
+    assert answer.endswith(b"\r\n\r\n3\r\na b\r\n0\r\n\r\n")
 
 
 def test_an_early_answer_is_seen_and_the_rest_of_the_body_is_not_read_for_ever(address: tuple[str, int]):

@@ -134,13 +134,19 @@ def test_two_hosts_or_origins_are_one_too_many(rest: TestClient):
         assert answer.status_code == status
 
 
+MCP_HEADERS = (
+    "authorization", "content-type", "last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version",
+    "mcp-session-id", "x-namespace",
+)  # fmt: skip
+
+
 def test_an_allowed_origin_may_ask_first_and_read_the_answer(tmp_path: Path):
     origin = "http://localhost:6274"
     with rest_client(tmp_path / "a.db", api_key=KEY, allowed_origins=(origin,)) as client:
         asked = {
             "origin": origin,
             "access-control-request-method": "POST",
-            "access-control-request-headers": "authorization",
+            "access-control-request-headers": ", ".join(MCP_HEADERS),
         }
         preflight = client.options("/mcp", headers=asked)
         assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (200, origin)

@@ -35,7 +35,7 @@ DOORS: Mapping[str, Door] = {
     "GET /metrics": Door(Scope.READ, every_namespace=True),
     "GET /openapi.json": _READ_BY_TAGS,
     "HEAD /openapi.json": _READ_BY_TAGS,
-    "POST /mcp": _READ_BY_TAGS,  # and then what its tool needs
+    "POST /mcp": _READ_BY_TAGS,  # and then what its tool, prompt or resource needs
     "DELETE /mcp": _READ_BY_TAGS,
     "POST /memories": _WRITE,
     "POST /memories/batch": _WRITE,
@@ -67,6 +67,10 @@ DOORS: Mapping[str, Door] = {
     "tool semantic_search": _READ_BY_TAGS,
     "tool keyword_search": _READ_BY_TAGS,
     "tool rate_memory": _WRITE,
+    "prompt recall": _READ_BY_TAGS,
+    "prompt save-session": _WRITE,  # it reads nothing, and asks for what needs it
+    "resource memory://overview": _READ,
+    "resource memory://{id}": _READ_BY_TAGS,
 }
 
 

@@ -73,6 +73,8 @@ def create_app(settings: Settings) -> FastAPI:
                 "content-type",
                 "idempotency-key",
                 "last-event-id",
+                "mcp-method",
+                "mcp-name",
                 "mcp-protocol-version",
                 "mcp-session-id",
                 "x-namespace",

@@ -138,7 +138,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if len(self.headers) >= self.bounds.headers:
             self._refusal = _HEAD_TOO_LARGE
             raise Refused
-        super().on_header(name, value)
+        super().on_header(name, value.strip(b" \t"))  # the parser leaves what is behind a value (RFC 9110, 5.5)
 
     def on_headers_complete(self) -> None:
         if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > self.bounds.head_bytes:

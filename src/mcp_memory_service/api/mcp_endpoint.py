@@ -80,8 +80,8 @@ class McpEndpoint:
 
 
 def _refusal(scope: Scope, body: bytes) -> ASGIApp | None:
-    """403 with all scopes that the call needs, as clients that fetch tokens by themselves want it. The tool is admitted
-    once more where it is called."""
+    """403 with all scopes that the call needs, as clients that fetch tokens by themselves want it. The tool or prompt
+    is admitted once more where it is called."""
     caller, headers = caller_of(scope), Headers(scope=scope)
     assert caller is not None, "/mcp is not open to everybody"
     try:
@@ -104,10 +104,16 @@ def _needed(body: bytes) -> AccessScope:
     except (ValueError, RecursionError):
         return AccessScope.READ
     messages = cast("list[Any]", sent) if isinstance(sent, list) else [sent]
-    doors = [DOORS.get(f"tool {_tool(message)}") for message in messages]
+    doors = [DOORS.get(_door(message)) for message in messages]
     return max((door.scope for door in doors if door and door.scope), default=AccessScope.READ)
 
 
-def _tool(message: Any) -> object:
-    params: Any = cast("dict[str, Any]", message).get("params") if isinstance(message, dict) else None
-    return cast("dict[str, Any]", params).get("name") if isinstance(params, dict) else None
+def _door(message: Any) -> str:
+    """Of a tool or a prompt; resources are only read."""
+    match message:
+        case {"method": "tools/call", "params": {"name": str() as name}}:
+            return f"tool {name}"
+        case {"method": "prompts/get", "params": {"name": str() as name}}:
+            return f"prompt {name}"
+        case _:
+            return ""

@@ -11,6 +11,8 @@ from starlette.types import ASGIApp
 from .. import __version__
 from ..access.caller import OWNER, Caller
 from ..services import MemoryService
+from .prompts import MemoryPrompts
+from .resources import MemoryResources
 from .strict_server import StrictServer, Toolset
 from .toolsets.core import CoreTools
 from .toolsets.feedback import FeedbackTools
@@ -37,8 +39,8 @@ def build_mcp_server(
     *,
     offers_namespace: bool = False,
 ) -> MCPServer[Any]:
-    """A server whose tools act for the caller of the request, or for `local_caller` where a request has none; no answer
-    is longer than about `response_chars`."""
+    """A server that acts for the caller of the request, or for `local_caller` where a request has none; no answer is
+    longer than about `response_chars`."""
     server = StrictServer(
         service,
         local_caller,
@@ -52,6 +54,9 @@ def build_mcp_server(
     for name, make in TOOLSETS.items():
         if name in toolsets or "all" in toolsets:
             server.add_toolset(make(response_chars))
+    if "core" in toolsets:  # they give what its tools give, and name them
+        server.add_prompts(MemoryPrompts(response_chars).prompts)
+        server.add_resources(MemoryResources(response_chars).resources)
     return server
 
 
@@ -60,9 +65,10 @@ async def http_sessions(server: MCPServer[Any]) -> AsyncGenerator[ASGIApp, None]
     """The server as an ASGI handler for streamable HTTP, running until the block ends.
 
     Host and Origin are checked by the app around it, for REST and MCP alike. Stateless: every request stands for
-    itself, so a restart of the service breaks no client.
+    itself, so a restart of the service breaks no client. Answers are plain JSON: nothing is told while a tool runs, so
+    that a stream of events would have one.
     """
     off = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    server.streamable_http_app(stateless_http=True, transport_security=off)
+    server.streamable_http_app(stateless_http=True, json_response=True, transport_security=off)
     async with server.session_manager.run():
         yield server.session_manager.asgi_app

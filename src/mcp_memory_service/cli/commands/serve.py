@@ -4,6 +4,7 @@ import asyncio
 import signal
 import socket
 import ssl
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from ...config import Settings, is_loopback, require_key_for_open_address
 from ...errors import ConfigurationError
 from ..flags import RANKING, STORAGE, Flag, with_settings
 from ..logs import logger
+from ..terminal import say
 
 # Accepted requests get this long to finish; an open MCP event stream would otherwise keep the process for ever.
 SHUTDOWN_SECONDS = 10
@@ -109,6 +111,11 @@ def mcp(settings: Settings) -> None:
     Example, in an MCP client's configuration:
       {"command": "mcp-memory", "args": ["mcp"]}
     """
+    if sys.stdin.isatty():
+        say(
+            "Waiting for an MCP client to write to standard input: clients start this command. Ctrl-C ends it.",
+            err=True,
+        )
     # The reader of standard input cannot be interrupted. What was acknowledged is on disk: Ctrl-C may end us at once.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     asyncio.run(_stdio(settings))
