@@ -14,9 +14,7 @@ from ..models import (
     EmbeddedMemory,
     JsonValue,
     Memory,
-    MemoryFilter,
     MemoryPatch,
-    MetadataIs,
     content_hash,
     fold_tag,
     json_chars,
@@ -127,32 +125,6 @@ def patched_id(old_id: str, patch: MemoryPatch) -> str:
 def superseded(new_id: str, old_id: str) -> Edge:
     """How a memory says what it took the place of."""
     return Edge(new_id, old_id, "supersedes", by_name=False)
-
-
-def metadata_is(metadata: Mapping[str, JsonValue], asked: MetadataIs) -> bool:
-    """Equal as JSON, where 1 is 1.0 but not true."""
-    if asked.key not in metadata or asked.value is None:
-        return asked.key in metadata
-    found, wanted = metadata[asked.key], asked.value
-    return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)
-
-
-def is_alive(memory: Memory, where: MemoryFilter) -> bool:
-    """Whether it passes what a filter says of the life of a memory."""
-    ends = [end for end in (memory.ended_at, memory.expires_at) if end is not None]
-    return (
-        (where.alive_at is None or memory.expires_at is None or memory.expires_at > where.alive_at)
-        and (where.expired_by is None or (memory.expires_at is not None and memory.expires_at <= where.expired_by))
-        and (where.ended_before is None or (memory.ended_at is not None and memory.ended_at < where.ended_before))
-        and (
-            where.as_of is None
-            or (
-                max(memory.created_at, memory.edited_at or memory.created_at)
-                <= where.as_of
-                < min(ends, default=where.as_of + 1)
-            )
-        )
-    )
 
 
 def _same(one: Memory, other: Memory) -> bool:

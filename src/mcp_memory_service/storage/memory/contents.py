@@ -20,8 +20,9 @@ from ...models import (
     Vector,
     fold_tag,
     in_scope,
+    is_alive,
+    metadata_is,
 )
-from ..merging import is_alive, metadata_is
 from ..ports import KEYS_KEPT_MICROSECONDS, TextAnalyzer
 from .text import Words
 

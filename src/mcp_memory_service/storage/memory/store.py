@@ -292,6 +292,7 @@ class MemoryStore:
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
         places = (namespace, history_of(namespace), trash_of(namespace))
         there = {each: [self._contents.remove((place, each)) for place in places] for each in content_hashes}
+        graph.remove_edges_to(self._contents, places, content_hashes)
         return Purged(tuple(each for each, removed in there.items() if not any(removed)), erased=True)
 
     # --- the graph

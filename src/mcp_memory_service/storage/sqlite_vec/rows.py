@@ -78,7 +78,7 @@ def _by_content(where: MemoryFilter) -> Iterator[_Clause]:
 
 
 def _by_metadata(asked: MetadataIs) -> _Clause:
-    """`merging.metadata_is`: to SQLite, 1 would be true."""
+    """`metadata_is` of the models: to SQLite, 1 would be true."""
     if asked.value is None:
         return _Clause(_HAS_KEY, (asked.key,))
     if isinstance(asked.value, bool):
@@ -89,7 +89,7 @@ def _by_metadata(asked: MetadataIs) -> _Clause:
 
 
 def _by_life(where: MemoryFilter) -> Iterator[_Clause]:
-    """`merging.is_alive`, and when a memory began."""
+    """`is_alive` of the models, and when a memory began."""
     if where.after is not None:
         yield _Clause("m.created_at >= ?", (where.after,))
     if where.before is not None:

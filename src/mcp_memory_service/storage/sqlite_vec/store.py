@@ -46,7 +46,7 @@ from ...private_files import remove_abandoned
 from ..merging import apply_patch, source_items
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent, Inline, run_without_loop
-from ..vectors import checked_items, checked_vector
+from ..vectors import checked_items
 from .file.connection import connect, create_store_file, make_store_private, translated_errors
 from .file.connections import ConnectionPool, writer_queue
 from .file.filesystems import require_trustworthy
@@ -188,13 +188,7 @@ class SqliteVecStorage:
         cuts_text = patch.tags is not None or patch.content is not None
         known = await self.get_many(namespace, [content_hash]) if cuts_text else []
         prepared = await self._prepared_text(apply_patch(memory, patch, now) for memory in known)
-
-        def patch_one(connection: apsw.Connection) -> Memory | None:
-            _, dimension = pinned_embedding(connection)
-            checked = [checked_vector(vector, dimension) for vector in vectors]
-            return idempotency.patch(connection, namespace, content_hash, patch, now, prepared, key, checked)
-
-        return await self._write(patch_one)
+        return await self._write(idempotency.patch, namespace, content_hash, patch, now, prepared, key, vectors)
 
     async def delete(
         self, namespace: str, content_hash: str, key: IdempotencyKey | None = None, *, trashed_at: int | None = None

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import apsw
 
-from ....models import Memory, MemoryPatch, StoreOutcome, Vector, fold_tag, history_of, trash_of
+from ....models import EmbeddedMemory, Memory, MemoryPatch, StoreOutcome, Vector, fold_tag, history_of, trash_of
 from ...merging import apply_patch, first_form, unite
 from ...ports import TextAnalyzer
+from ...vectors import checked_items
 from ..rows import SqlValue, find_memory
+from ..schema import pinned_embedding
 from ..tables import OWNED
 from ..text_index import insert_words
 
@@ -102,7 +104,8 @@ def _revise(
     analyze: TextAnalyzer,
 ) -> Memory:
     """The new version takes over what belongs to the old one; what the new one has already stays."""
-    kept = store_memory(connection, new, vectors, analyze).memory
+    (item,) = checked_items([EmbeddedMemory(new, tuple(vectors))], pinned_embedding(connection)[1])
+    kept = store_memory(connection, new, item.vectors, analyze).memory
     new_row = connection.execute(
         "SELECT id FROM memories WHERE namespace = ? AND content_hash = ?", (new.namespace, new.content_hash)
     ).get
