@@ -50,6 +50,8 @@ class Mover:
             await self._source_writer.add_edges(namespace, [superseded(new, old) for old in there])
             for old in there:
                 await self.retire(namespace, old, history_of(namespace), item.memory.updated_at)
+            for gone in set(part).difference(there):
+                await self.forget_feedback(namespace, gone)
 
     async def retire(
         self, namespace: str, content_hash: str, annex: str, ended_at: int, birth: str | None = None
@@ -166,9 +168,13 @@ class Mover:
     ) -> bool:
         """One attempt, in the place of one with the same id; False if something has changed meanwhile."""
         moved = replace(seen.memory, namespace=annex, ended_at=ended_at)
-        if there:
-            await self.forget_feedback(annex, there.memory.content_hash)
-        if not await self._written(Change(there, moved, seen.vectors, seen.attached), birth=uuid4().hex):
+        # A copy has the birth of what was copied. One of the same birth is half a move, and has its feedback already.
+        if there and there.birth != seen.birth:
+            point_id = memory_id(annex, moved.content_hash)
+            as_seen = point_with(point_id, "revision", there.revisions[0])
+            await self._writer.delete_points(annex, [point_id], as_seen, tagged=bool(there.memory.tags))
+            there = None
+        if not await self._written(Change(there, moved, seen.vectors, seen.attached), seen.birth):
             return False
         return await self._removed(seen, heir or moved)
 
