@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 # Tests run in so many processes; each may start servers and load the model.
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+INSTALL := @$(BIN)/python requirements/install.py
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint format docs lock bench eval reliability fuzz audit sbom qdrant clean
@@ -16,16 +17,18 @@ help:  ## list the targets
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12 ..." >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@echo "Making the environment $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
 
 # The package is installed editable and without build isolation: hatchling comes from the lock as well.
 $(VENV)/.run-ready: $(VENV)/bin/python requirements/run.lock pyproject.toml
-	$(PIP) install --require-hashes -r requirements/run.lock
-	$(PIP) install --no-deps --no-build-isolation -e .
+	$(INSTALL) requirements/run.lock
+	@echo "Installing the program itself"
+	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev-ready: $(VENV)/.run-ready requirements/dev.lock
-	$(PIP) install --require-hashes -r requirements/dev.lock
+	$(INSTALL) requirements/dev.lock
 	@touch $@
 
 run: $(VENV)/.run-ready  ## set up and serve REST and MCP on http://127.0.0.1:8000
@@ -96,7 +99,7 @@ sbom: $(TOOLS)/.ready  ## dist/sbom.json: what the service is made of, as Cyclon
 	@rm dist/pyproject.toml
 
 qdrant: $(VENV)/.run-ready  ## add what the Qdrant backend needs
-	$(PIP) install --require-hashes -r requirements/qdrant.lock
+	$(INSTALL) requirements/qdrant.lock
 
 lock: $(VENV)/.dev-ready  ## resolve the dependencies again
 	$(PIP) install uv

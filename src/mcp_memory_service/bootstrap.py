@@ -1,6 +1,7 @@
 """The composition root: the one place that knows which backends are in use."""
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,7 +14,7 @@ from .access.authentication import Authentication
 from .access.keys import KeyRing
 from .config import EmbeddingSettings, QdrantSettings, Settings, is_loopback
 from .embeddings.base import Embedder
-from .errors import ConfigurationError, InvalidInput
+from .errors import ConfigurationError, InvalidInput, MemoryServiceError
 from .hybrid_search import indexed_text
 from .models import Progress
 from .searcher_process import COMMAND, SearcherSetup
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from .storage.qdrant import QdrantOptions, QdrantStorage
 
 
+logger = logging.getLogger(__name__)
+
+TRASH_PAUSE_SECONDS = 3_600
 MAX_SEARCHERS = 3
 """Unless more are asked for: each takes memory, and the model needs cores as well."""
 
@@ -122,13 +126,23 @@ async def open_service(
             storage,
             embedder,
             tuned=settings.hybrid.policy,
-            limits=ServiceLimits(settings.max_content_chars, settings.max_memories),
+            limits=ServiceLimits(settings.max_content_chars, settings.max_memories, settings.trash_days),
             searchers=searchers,
         )
         if warm_up:
-            warming = asyncio.create_task(service.warm_up())
-            opened.push_async_callback(_ended, warming)
+            for task in (service.warm_up(), _emptying_trash(service)):
+                opened.push_async_callback(_ended, asyncio.create_task(task))
         yield service
+
+
+async def _emptying_trash(service: MemoryService) -> None:
+    """For as long as the service lives."""
+    while True:
+        try:
+            await service.empty_trash()
+        except MemoryServiceError as error:
+            logger.warning("The trash could not be emptied, which is tried again in an hour: %s", error.message)
+        await asyncio.sleep(TRASH_PAUSE_SECONDS)
 
 
 def authentication_of(settings: Settings) -> Authentication:

@@ -42,6 +42,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /memories/feedback": {"query": "tunnel", "content_hash": THEIR_ID, "useful": True},
     "POST /memories/purge": {"content_hashes": [THEIR_ID]},
     "PATCH /memories/{content_hash}": {"tags": ["stolen"]},
+    "POST /memories/delete": {"tags": ["tunnel"]},
+    "POST /memories/retag": {"tags": ["tunnel"], "add_tags": ["stolen"]},
+    "POST /memories/context": {"query": "tunnel"},
 }
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "store_memory": {"content": "A thought of an agent"},

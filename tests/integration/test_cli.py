@@ -37,6 +37,48 @@ def test_store_search_list_stats_delete(run_cli: Run, tmp_path: Path):
     assert "[memory_not_found]" in again.err
 
 
+def test_commas_part_tags_unless_a_backslash_is_before_them(run_cli: Run):
+    assert run_cli("store", "x", "--tag", r"a, b,Krüger\, Anna,", "--tag", "c").code == 0
+    (memory,) = json.loads(run_cli("list", "--tag", "none,B", "--json").out)["memories"]
+    assert memory["tags"] == ["a", "b", "Krüger, Anna", "c"]
+    assert json.loads(run_cli("search", "x", "--tag", r"krüger\, anna", "--json").out)["total"] == 1
+    assert "None of the 1 memories matches." in run_cli("list", "--tag", "krüger").out
+
+
+def test_a_memory_can_be_given_its_place_in_a_session(run_cli: Run):
+    assert run_cli("store", "second", "--session", "monday", "--sequence", "2").code == 0
+    (memory,) = json.loads(run_cli("list", "--json").out)["memories"]
+    assert (memory["session"], memory["sequence"]) == ("monday", 2)
+
+
+def test_an_empty_store_and_a_page_beyond_the_end_say_so(run_cli: Run):
+    assert run_cli("import", "-", stdin="").code == 0, "there is a store"
+    for command in (("list",), ("list", "--tag", "x"), ("search", "x")):
+        assert run_cli(*command).out.startswith("Nothing is stored yet. ")
+    assert run_cli("import", "-", stdin='{"content": "tea"}\n{"content": "cocoa"}').code == 0
+    for command in ("list", "search"):
+        query = ("tea",) if command == "search" else ()
+        beyond = run_cli(command, *query, "--page", "7", "--limit", "1").out
+        assert beyond == "Nothing on page 7: there are 2 pages, with 2 in all.\n"
+    assert run_cli("search", "gibberish", "--mode", "keyword").out == "None of the 2 memories matches.\n"
+
+
+def test_a_limit_beyond_a_page_of_the_service_pages_through(run_cli: Run):
+    lines = "\n".join(json.dumps({"content": f"note {n} of many", "tags": ["many"]}) for n in range(260))
+    assert run_cli("import", "-", stdin=lines).code == 0
+    for command in (("list",), ("search", "note", "--tag", "many", "--mode", "keyword")):
+        name = "memories" if command[0] == "list" else "results"
+        pages = [
+            json.loads(run_cli(*command, "--limit", "120", "--page", str(page), "--json").out) for page in (1, 2, 3)
+        ]
+        assert [len(page[name]) for page in pages] == [120, 120, 20]
+        assert [page["has_more"] for page in pages] == [True, True, False]
+        assert {(page["page_size"], page["total"], page["total_pages"]) for page in pages} == {(120, 260, 3)}
+        whole = json.loads(run_cli(*command, "--limit", "1000", "--json").out)
+        assert whole[name] == [row for page in pages for row in page[name]]
+        assert len({(row.get("memory") or row)["content_hash"] for row in whole[name]}) == 260
+
+
 def test_content_can_come_from_standard_input(run_cli: Run):
     assert run_cli("store", "-", stdin="from a pipe\n").code == 0
     assert json.loads(run_cli("list", "--json").out)["memories"][0]["content"] == "from a pipe\n"
@@ -53,7 +95,9 @@ def test_content_can_come_from_standard_input(run_cli: Run):
         (("store", "x", "--created-at", "2999-01-01"), 2, "[timestamp_in_future]"),
         (("search", ""), 2, "[query_empty]"),
         (("search", "x", "--page", "0"), 2, "page"),
-        (("search", "x", "--limit", "1000000000"), 2, "page_size"),
+        (("search", "x", "--limit", "1000000000"), 2, "--limit"),
+        (("store", "x", "--tag", " ,"), 2, "[tag_empty]"),
+        (("store", "x", "--sequence", "first"), 2, "--sequence"),
         (("search", "x", "--alpha", "7"), 2, "alpha"),
         (("search", "x", "--hybrid-alpha", "7"), 6, "MCP_MEMORY_HYBRID_ALPHA"),
         (("search", "x", "--tag-match", "some"), 2, "tag-match"),

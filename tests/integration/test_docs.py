@@ -5,8 +5,9 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
-from importlib import util
+from importlib import import_module, util
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,12 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.integration.conftest import COMMAND, server_process
 from tests.support.patience import HANG_SECONDS
 
+from mcp_memory_service.product_names import DISTRIBUTION, OTHER_DISTRIBUTION
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
+
+CLIENTS = ("Claude Code", "Claude Desktop", "Cursor", "VS Code", "Codex", "Gemini CLI", "Zed", "opencode", "Windsurf")
 
 
 def blocks(language: str) -> list[str]:
@@ -95,6 +100,39 @@ async def _lists_tools(target: Any) -> None:
     async with Client(target) as client:
         for tool in (await client.list_tools()).tools:
             assert f"`{tool.name}`" in README
+
+
+def test_the_configurations_of_the_clients_can_be_read_and_name_our_command():
+    document = (ROOT / "docs" / "clients.md").read_text()
+    servers = [
+        server
+        for language, block in re.findall(r"```(json|toml)\n(.*?)```", document, flags=re.DOTALL)
+        for servers in (json.loads(block) if language == "json" else tomllib.loads(block)).values()
+        for server in servers.values()
+    ]
+    for server in servers:
+        address = server.get("url") or server.get("httpUrl") or server.get("serverUrl")
+        command = server.get("command")
+        arguments = server.get("args", [])
+        assert address == "http://127.0.0.1:8000/mcp" or ["/path/to/mcp-memory", "mcp"] in (
+            command,
+            [command, *arguments],
+        )
+    for client in CLIENTS:
+        assert f"\n## {client}\n" in document
+        assert client in README
+
+
+def test_what_is_installed_is_named_as_the_documents_say():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["name"] == DISTRIBUTION
+    assert f"uvx --from {DISTRIBUTION} mcp-memory mcp" in README
+    module, function = project["scripts"]["mcp-memory"].split(":")
+    assert callable(getattr(import_module(module), function))
+    for document in (ROOT / "README.md", *ROOT.glob("docs/**/*.md")):
+        installed = re.findall(r"(?:pip install|--from|pipx install) ([\w.-]+)", document.read_text())
+        others = {OTHER_DISTRIBUTION} if document.name == "names.md" else set[str]()
+        assert {name for name in installed if "memory" in name} <= {DISTRIBUTION, *others}
 
 
 @pytest.mark.parametrize(

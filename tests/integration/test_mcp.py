@@ -16,7 +16,10 @@ from mcp.types import INVALID_PARAMS, CallToolResult, TextContent, Tool
 from tests.integration.conftest import COMMAND, server_process
 from tests.reliability.oracle import problems_of
 
+from mcp_memory_service.config import load_settings
+from mcp_memory_service.config.settings import TOOLSETS as SETTABLE_TOOLSETS
 from mcp_memory_service.mcp_server import build_mcp_server
+from mcp_memory_service.mcp_server.server import TOOLSETS
 from mcp_memory_service.models import MemoryDraft
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.memory import MemoryStore
@@ -25,8 +28,9 @@ CORE = {
     "store_memory", "retrieve_memory", "list_memories", "get_memory", "update_memory", "delete_memory", "get_stats",
 }  # fmt: skip
 SEARCH = {"hybrid_search", "semantic_search", "keyword_search"}
-TOOLS = CORE | SEARCH
-WRITING = {"store_memory", "update_memory", "delete_memory"}
+FEEDBACK = {"rate_memory"}
+TOOLS = CORE | SEARCH | FEEDBACK
+WRITING = {"store_memory", "update_memory", "delete_memory", "rate_memory"}
 BUDGET = 5_000
 
 
@@ -68,7 +72,7 @@ async def test_every_tool_says_what_it_is_for_and_what_it_does(client: InMemoryC
     for tool in tools.values():
         assert tool.description
         assert len(tool.description) > 60
-        assert tool.output_schema is not None
+        assert (tool.output_schema is None) is (tool.name in FEEDBACK)
         assert tool.annotations is not None
         assert tool.annotations.open_world_hint is False
         assert tool.annotations.read_only_hint is (tool.name not in WRITING)
@@ -258,13 +262,19 @@ async def test_the_search_tools_ask_their_signals(client: InMemoryClient, servic
     [
         (("core",), CORE),
         (("search",), SEARCH),
-        (("core", "search"), TOOLS),
-        (("core", "feedback"), CORE | {"rate_memory"}),
+        (("core", "search"), CORE | SEARCH),
+        (("core", "feedback"), CORE | FEEDBACK),
+        (("all",), TOOLS),
     ],
 )
 async def test_toolsets_can_be_switched_off(service: MemoryService, toolsets: tuple[str, ...], tools: set[str]):
     client = InMemoryClient(build_mcp_server(service, BUDGET, toolsets))
     assert {tool.name for tool in await client.tools()} == tools
+
+
+def test_every_toolset_can_be_named_in_the_setting():
+    assert set(TOOLSETS) <= set(SETTABLE_TOOLSETS)
+    assert load_settings().mcp_toolsets == ("all",)
 
 
 async def test_an_agent_can_rate_what_it_found(service: MemoryService, store: MemoryStore):

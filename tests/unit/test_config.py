@@ -7,6 +7,8 @@ import pytest
 
 from mcp_memory_service.config import (
     Settings,
+    about_other_product,
+    documented_settings,
     env_file_to_read,
     is_loopback,
     load_settings,
@@ -60,7 +62,9 @@ def test_the_environment_beats_dotenv_and_flags_beat_both(monkeypatch: pytest.Mo
         ("EMBEDDING", "x", "A setting cannot be read"),
         ("SQLITE_PATH", "~nosuchuser/x.db", "MCP_MEMORY_SQLITE_PATH: cannot be found"),
         ("SQLITE_PATH", ":memory:", "MCP_MEMORY_SQLITE_PATH: must name a file"),
-        ("MCP_TOOLSETS", "core,magic", "MCP_MEMORY_MCP_TOOLSETS: must name core, search, feedback or several of them"),
+        ("MCP_TOOLSETS", "core,magic", "MCP_MEMORY_MCP_TOOLSETS: must name all, or some of core, search, "),
+        ("STORAGE_BACKEND", "hybrid", "hybrid is a backend of another product .*allowed: one of sqlite_vec, qdrant"),
+        ("STORAGE_BACKEND", "sqlite-vec", "sqlite-vec is a backend of another product"),
         ("FUSION", "magic", "MCP_MEMORY_FUSION: .*one of rrf, score"),
         ("QDRANT_URL", "ftp://x", "MCP_MEMORY_QDRANT_URL: must be an http or https address"),
         (
@@ -140,6 +144,21 @@ def test_misspelt_variables_are_noticed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MCP_MEMORY_HYBIRD_ALPHA", "0.5")
     monkeypatch.setenv("MCP_MEMORY_EMBEDDING_URL", "http://127.0.0.1")
     assert unknown_variables(os.environ) == ["MCP_MEMORY_HYBIRD_ALPHA"]
+
+
+def test_variables_of_the_other_product_are_named_as_such_and_not_as_misspelt():
+    given = ["mcp_memory_chroma_path", "MCP_API_KEY", "MCP_HTTP_PORT", "MCP_MEMORY_HTTP_PORT", "MCP_UNRELATED"]
+    assert unknown_variables(given) == []
+    assert list(about_other_product(given)) == [
+        "MCP_MEMORY_CHROMA_PATH is a setting of another product of a similar name (mcp-memory-service on PyPI); it has"
+        " no effect here.",
+        "MCP_API_KEY is a setting of another product of a similar name (mcp-memory-service on PyPI); it has no effect"
+        " here, MCP_MEMORY_API_KEY has.",
+    ]
+
+
+def test_no_setting_of_ours_is_taken_for_one_of_the_other_product():
+    assert list(about_other_product(variable for variable, _ in documented_settings())) == []
 
 
 @pytest.mark.parametrize(

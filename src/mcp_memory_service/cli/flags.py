@@ -1,5 +1,6 @@
 """Flags that several commands share, and the values that commands are handed in their place."""
 
+import re
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
@@ -15,6 +16,9 @@ from ..schemas import explained
 from .logs import log_to_stderr, logger
 
 M = TypeVar("M", bound=BaseModel)
+
+MAX_LIMIT = 10_000
+"""A hundred pages of the service, each a search of its own; to have everything there is export."""
 
 Command: TypeAlias = Callable[..., None]
 Flag: TypeAlias = Callable[[Command], Command]
@@ -49,12 +53,29 @@ RANKING: Mapping[str, Flag] = {
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, in the shape of the REST answer")
 PLAIN_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON")
 """For commands that REST has no like of."""
+
+
+def tag_option(help_text: str) -> Flag:
+    """Tags, given one by one or with commas between them; a comma that is part of a tag has a backslash before it."""
+    return click.option(
+        "--tag", "tags", multiple=True, callback=_tags, help=rf"{help_text}; a,b are two, a\,b is one; may be repeated"
+    )
+
+
+def _tags(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(tag for text in given for tag in _split_at_commas(text))
+
+
+def _split_at_commas(text: str) -> list[str]:
+    """Of a text without any tag, one that is empty, for the service to refuse."""
+    parts = [part.replace("\\,", ",") for part in re.split(r"(?<!\\),", text)]
+    return [part for part in parts if part.strip()] or [""]
+
+
 LISTING = together(
     click.option("--page", type=int, default=1, show_default=True, help="Page, from 1"),
-    click.option(
-        "--limit", "page_size", type=int, default=10, show_default=True, help="Results on a page, at most 100"
-    ),
-    click.option("--tag", "tags", multiple=True, help="Only memories with this tag; may be repeated"),
+    click.option("--limit", type=click.IntRange(1, MAX_LIMIT), default=10, show_default=True, help="Results on a page"),
+    tag_option("Only memories with this tag"),
     click.option("--tag-match", type=click.Choice(["any", "all"]), default="any", show_default=True),
     click.option("--type", "memory_type", help="Only memories of this type"),
     click.option("--after", help="Created at or after this moment (ISO 8601)"),

@@ -4,7 +4,7 @@ import logging
 import os
 import sys
 
-from ..config import EnvFile, Settings, env_file_left_alone, unknown_variables
+from ..config import EnvFile, Settings, about_other_product, env_file_left_alone, unknown_variables
 from .terminal import printable
 
 logger = logging.getLogger("mcp_memory_service")
@@ -23,6 +23,8 @@ def log_to_stderr(settings: Settings, env_file: EnvFile | None) -> None:
     logger.setLevel(settings.log_level)
     for variable in unknown_variables(os.environ):
         logger.warning("%s is not a setting of this program; is it misspelt?", variable)
+    for sentence in about_other_product([*os.environ, *(env_file.values if env_file else ())]):
+        logger.warning(sentence)
     if env_file and (unknown := unknown_variables(env_file.values)):
         logger.warning("%s in %s is not a setting of this program; is it misspelt?", ", ".join(unknown), env_file.path)
     if left := env_file_left_alone(env_file):

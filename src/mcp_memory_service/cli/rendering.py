@@ -7,7 +7,18 @@ from typing import Any
 import click
 from pydantic import BaseModel
 
-from ..schemas import DebugOut, EvidenceOut, ExplainOut, HitOut, ListOut, MemoryOut, PurgedOut, RetrieveOut, StatsOut
+from ..schemas import (
+    DebugOut,
+    EvidenceOut,
+    ExplainOut,
+    HitOut,
+    ListOut,
+    MemoryOut,
+    PagedOut,
+    PurgedOut,
+    RetrieveOut,
+    StatsOut,
+)
 from .terminal import printable_json, say
 
 SHOWN_CHARS = 200
@@ -22,10 +33,13 @@ def show(out: BaseModel | Mapping[str, Any], text: str, *, as_json: bool) -> Non
         click.echo(printable_json(json.dumps(out, indent=2)))
 
 
-def render_hits(found: RetrieveOut) -> str:
+def render_hits(found: RetrieveOut, stored: int) -> str:
+    """`stored` is how many memories there are at all."""
     lines = [
         f"{found.total} ranked, page {found.page} of {found.total_pages}"
         f" (alpha {found.alpha_used:.2g}, tags named: {', '.join(found.keywords) or 'none'}, {found.took_ms:.0f} ms)"
+        if found.results
+        else _why_empty(found, stored)
     ]
     if found.degraded:
         lines.append(f"Searched without: {', '.join(found.degraded)}")
@@ -53,11 +67,22 @@ def render_explanation(explained: ExplainOut) -> str:
     return "\n".join(lines)
 
 
-def render_memories(listing: ListOut) -> str:
+def render_memories(listing: ListOut, stored: int) -> str:
+    if not listing.memories:
+        return _why_empty(listing, stored)
     lines = [f"{listing.total} memories, page {listing.page} of {listing.total_pages}"]
     for memory in listing.memories:
         lines += ["", f"  {_summary(memory)}", f"  {_about(memory)}"]
     return "\n".join(lines)
+
+
+def _why_empty(paged: PagedOut, stored: int) -> str:
+    if paged.total:
+        pages = "is 1 page" if paged.total_pages == 1 else f"are {paged.total_pages} pages"
+        return f"Nothing on page {paged.page}: there {pages}, with {paged.total} in all."
+    if stored:
+        return f"None of the {stored} memories matches."
+    return 'Nothing is stored yet. To store something: mcp-memory store "..." --tag ...'
 
 
 def render_stats(stats: StatsOut, store: str) -> str:

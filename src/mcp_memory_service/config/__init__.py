@@ -11,6 +11,7 @@ from .loading import (
     settings_in_force,
     unknown_variables,
 )
+from .other_product import about_other_product
 from .qdrant import QdrantSettings
 from .settings import Settings, is_loopback, require_key_for_open_address
 
@@ -21,6 +22,7 @@ __all__ = [
     "QdrantSettings",
     "SettingInForce",
     "Settings",
+    "about_other_product",
     "allowed_range",
     "config_folder",
     "documented_settings",

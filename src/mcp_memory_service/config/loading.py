@@ -14,6 +14,7 @@ from ..errors import ConfigurationError
 from .embedding import EmbeddingSettings
 from .env_files import EnvFile
 from .hybrid import HybridSearchSettings
+from .other_product import VARIABLES as OF_OTHER_PRODUCT
 from .qdrant import QdrantSettings
 from .settings import Settings
 from .sources import ENV_PREFIX, SECRETS_DIR_VARIABLE, EnvironmentSettings, without_password
@@ -58,7 +59,7 @@ def load_settings(overrides: Mapping[str, Any] | None = None, env_file: EnvFile 
 
 def unknown_variables(names: Iterable[str]) -> list[str]:
     """Those that begin as our settings do and are none: most likely misspelt."""
-    known = {variable for variable, _ in documented_settings()}
+    known = OF_OTHER_PRODUCT | {variable for variable, _ in documented_settings()}
     return sorted(name for name in names if name.upper().startswith(ENV_PREFIX) and name.upper() not in known)
 
 

@@ -8,12 +8,16 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
 
 from ..errors import ConfigurationError
+from ..product_names import OTHER_PRODUCT
 from .embedding import EmbeddingSettings
 from .hybrid import HybridSearchSettings
+from .other_product import BACKENDS as BACKENDS_OF_OTHER_PRODUCT
 from .qdrant import QdrantSettings
 from .sources import ENV_PREFIX, EnvironmentSettings, from_environment, http_address
 
 MIN_API_KEY_CHARS = 16
+TOOLSETS = ("core", "search", "life", "feedback")
+"""Known here by name alone: who only stores or searches does not import the tools. A test compares them."""
 
 CommaSeparated: TypeAlias = Annotated[tuple[str, ...], NoDecode]
 
@@ -87,6 +91,9 @@ class Settings(EnvironmentSettings):
         ge=1,
         description="Maximum number of memories in each namespace; unset = as many as there is room for",
     )
+    trash_days: int = Field(
+        default=7, ge=0, le=3_650, description="How many days what is deleted can be restored; 0 = it is gone at once"
+    )
     allowed_hosts: CommaSeparated = Field(
         default=(), description="Further Host names to answer to, comma-separated; * = any"
     )
@@ -106,9 +113,8 @@ class Settings(EnvironmentSettings):
         description="Maximum length of the answer of one MCP tool call, in characters",
     )
     mcp_toolsets: CommaSeparated = Field(
-        default=("core", "search"),
-        description="MCP tools to offer, comma-separated: core (store, retrieve, list, get, update, delete, stats),"
-        " search (hybrid_search, semantic_search, keyword_search), feedback (rate_memory)",
+        default=("all",),
+        description=f"Sets of MCP tools to offer, comma-separated: {', '.join(TOOLSETS)}; all = every one of them",
     )
     mcp_namespace_argument: bool = Field(
         default=False,
@@ -151,6 +157,13 @@ class Settings(EnvironmentSettings):
         except RuntimeError as error:
             raise ValueError(f"cannot be found: {error}") from error
 
+    @field_validator("storage_backend", mode="before")
+    @classmethod
+    def _backend_is_of_this_product(cls, backend: object) -> object:
+        if isinstance(backend, str) and backend.lower() in BACKENDS_OF_OTHER_PRODUCT:
+            raise ValueError(f"{backend} is a backend of {OTHER_PRODUCT}")
+        return backend
+
     @field_validator("log_level", mode="before")
     @classmethod
     def _level_in_any_case(cls, level: object) -> object:
@@ -164,8 +177,8 @@ class Settings(EnvironmentSettings):
     @field_validator("mcp_toolsets")
     @classmethod
     def _toolsets_exist(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if not names or set(names) - {"core", "search", "feedback"}:
-            raise ValueError("must name core, search, feedback or several of them")
+        if not names or set(names) - {"all", *TOOLSETS}:
+            raise ValueError(f"must name all, or some of {', '.join(TOOLSETS)}")
         return names
 
     _addresses_are_http = field_validator("public_url", "oauth_issuer", "oauth_jwks_url")(http_address)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..errors import EmbedderUnavailable
 from ..malloc import return_unused_memory
 from ..models import Vector
+from ..product_names import DISTRIBUTION
 from .slim_model import with_small_word_embeddings
 
 T = TypeVar("T")
@@ -247,7 +248,7 @@ def _vocabulary_path() -> Path:
 def model_path() -> Path:
     spec = find_spec(MODEL_PACKAGE)
     if spec is None or spec.origin is None:
-        raise EmbedderUnavailable(f"The package {MODEL_PACKAGE} is not installed; install mcp-memory-service again.")
+        raise EmbedderUnavailable(f"The package {MODEL_PACKAGE} is not installed; install {DISTRIBUTION} again.")
     return Path(spec.origin).with_name("model.onnx")
 
 

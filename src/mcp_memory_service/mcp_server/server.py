@@ -32,7 +32,7 @@ TOOLSETS: Mapping[str, Callable[[int], Toolset]] = {
 def build_mcp_server(
     service: MemoryService,
     response_chars: int,
-    toolsets: Collection[str] = ("core", "search"),
+    toolsets: Collection[str] = ("all",),
     local_caller: Caller = OWNER,
     *,
     offers_namespace: bool = False,
@@ -50,7 +50,7 @@ def build_mcp_server(
         instructions=INSTRUCTIONS,
     )
     for name, make in TOOLSETS.items():
-        if name in toolsets:
+        if name in toolsets or "all" in toolsets:
             server.add_toolset(make(response_chars))
     return server
 

@@ -47,6 +47,8 @@ def main_namespace(namespace: str) -> str:
 MemoryKind: TypeAlias = Literal["memory", "note", "code", "decision", "error"]
 """A plain memory is its text, wherever it came from; all others belong to the place they were taken from."""
 
+MIN_PREFIX_DIGITS = 8
+"""Of an id that is given shortened: among a million memories one in four thousand shares so many with another."""
 MAX_TAGS = 100
 MAX_NAMES = 100
 MAX_METADATA_CHARS = 65_536

@@ -1,5 +1,6 @@
 """Fields that several shapes have."""
 
+import json
 import re
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,7 +9,7 @@ from typing import Annotated, TypeAlias
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError
 
 from ..models import MAX_TAGS, TagMatch
-from ..services.write.checks import MAX_BATCH, MAX_PAGE, MAX_PAGE_SIZE
+from ..services.write.checks import MAX_BATCH, MAX_METADATA_CONDITIONS, MAX_PAGE, MAX_PAGE_SIZE, MAX_SUPERSEDED
 from ..timestamps import from_microseconds, to_microseconds
 
 MAX_ERRORS = 20
@@ -33,6 +34,16 @@ def _no_truth_value(value: object) -> object:
     return value
 
 
+def _parsed_object(value: object) -> object:
+    """In the query of an address it is JSON text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise ValueError('must be a JSON object, such as {"project": "rathole"}') from error
+
+
 def _isoformat(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
@@ -55,6 +66,16 @@ TypeFilter: TypeAlias = Annotated[str | None, Field(description="Only memories o
 # The service counts them and names the rule; the first wrong item ends a list, so that a list is one error.
 TagList: TypeAlias = Annotated[list[str], Field(fail_fast=True, json_schema_extra={"maxItems": MAX_TAGS})]
 HashList: TypeAlias = Annotated[list[str], Field(fail_fast=True, json_schema_extra={"maxItems": MAX_BATCH})]
+IdList: TypeAlias = Annotated[list[str], Field(fail_fast=True, json_schema_extra={"maxItems": MAX_SUPERSEDED})]
+TypeList: TypeAlias = Annotated[list[str], Field(fail_fast=True, json_schema_extra={"maxItems": MAX_TAGS})]
+MetadataFilter: TypeAlias = Annotated[
+    dict[str, str | int | float | bool | None],
+    BeforeValidator(_parsed_object),
+    Field(
+        description="Only memories whose metadata has these values at its top level; null asks only for the key",
+        json_schema_extra={"maxProperties": MAX_METADATA_CONDITIONS},
+    ),
+]
 
 
 def microseconds(moment: datetime | None) -> int | None:

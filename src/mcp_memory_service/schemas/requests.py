@@ -2,15 +2,30 @@
 
 from dataclasses import fields, replace
 from datetime import datetime
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..errors import InvalidInput
-from ..models import UNSET, ListRequest, MemoryDraft, MemoryPatch, SearchMode, SearchRequest, content_hash
+from ..models import UNSET, ListRequest, MemoryDraft, MemoryPatch, MetadataIs, SearchMode, SearchRequest, content_hash
 from ..services.write.checks import MAX_BATCH
 from ..timestamps import to_microseconds
-from .fields import MAX_ERRORS, After, Before, HashList, Moment, Page, PageSize, TagFilter, TagList, TypeFilter
+from .fields import (
+    MAX_ERRORS,
+    After,
+    Before,
+    HashList,
+    IdList,
+    MetadataFilter,
+    Moment,
+    Page,
+    PageSize,
+    TagFilter,
+    TagList,
+    TypeFilter,
+    TypeList,
+    microseconds,
+)
 
 V = TypeVar("V", MemoryDraft, ListRequest, SearchRequest)
 
@@ -44,6 +59,17 @@ def _frozen(value: object) -> Any:
     return tuple(cast("list[object]", value)) if isinstance(value, list) else value
 
 
+ExpectedCount: TypeAlias = Annotated[
+    int | None,
+    Field(
+        ge=0,
+        strict=True,
+        description="How many memories match: they are changed only if it is so many; left out, nothing is changed and"
+        " the answer says how many there are",
+    ),
+]
+
+
 class MemoryIn(_In):
     """A memory to store."""
 
@@ -61,6 +87,13 @@ class MemoryIn(_In):
     source: str | None = Field(default=None, description="Who or what wrote it")
     session: str | None = Field(default=None, description="The conversation it belongs to")
     sequence: int | None = Field(default=None, strict=True, description="Its place within that conversation")
+    pinned: bool = Field(default=False, description="Whether it is given with every recall of context")
+    expires_at: Moment | None = Field(
+        default=None, description="From then on no search and no list has it; it is not deleted"
+    )
+    supersedes: IdList = Field(
+        default_factory=list, description="The memories that this one takes the place of; they go to the history"
+    )
 
     def draft(self) -> MemoryDraft:
         return self._as(MemoryDraft)
@@ -91,52 +124,74 @@ class BatchIn(_In):
 
 
 class PatchIn(_In):
-    """What to change of a memory. Its content is its identity: to change that, store the new and delete the old."""
+    """What to change of a memory."""
 
     model_config = _example(tags=["rathole", "vps"], metadata={"port": 2333})
 
+    content: str | None = Field(
+        default=None, description="The new text: a new version under an id of its own, to which the old id leads"
+    )
     tags: TagList | None = Field(default=None, description="The new tags, in place of the old ones")
     memory_type: str | None = Field(default=None, description="The new type; null removes it")
     metadata: dict[str, Any] | None = Field(
         default=None, description="Keys to set; null removes a key (JSON merge patch, RFC 7396)"
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _content_stays(cls, sent: object) -> object:
-        if isinstance(sent, dict) and "content" in sent:
-            raise ValueError("content is the identity of a memory: store the new text and delete the old memory")
-        return cast("object", sent)
+    pinned: bool | None = Field(default=None, description="Whether it is given with every recall of context")
+    expires_at: Moment | None = Field(default=None, description="When it expires; null: never")
 
     def patch(self) -> MemoryPatch:
+        given = self.model_fields_set
         return MemoryPatch(
             tags=None if self.tags is None else tuple(self.tags),
-            memory_type=self.memory_type if "memory_type" in self.model_fields_set else UNSET,
+            memory_type=self.memory_type if "memory_type" in given else UNSET,
             metadata=self.metadata,
+            content=self.content,
+            pinned=self.pinned,
+            expires_at=microseconds(self.expires_at) if "expires_at" in given else UNSET,
         )
 
 
 class FilterIn(_In):
-    """Which memories may be returned, and which page of them."""
+    """Which memories may be considered."""
+
+    tag_match: TagFilter = "any"
+    memory_type: TypeFilter = None
+    types: TypeList = Field(default_factory=list, description="Only memories of any of these types")
+    after: After = None
+    before: Before = None
+    session: str | None = Field(default=None, description="Only memories of this conversation")
+    source: str | None = Field(default=None, description="Only memories that this one wrote")
+    metadata: MetadataFilter = Field(default_factory=dict)
+
+    def _as(self, kind: type[V]) -> V:
+        asked = tuple(MetadataIs(key, value) for key, value in self.metadata.items())
+        return replace(super()._as(kind), metadata=asked)
+
+
+class PagedIn(FilterIn):
+    """Which page of them."""
 
     page: Page = 1
     page_size: PageSize = 10
-    tag_match: TagFilter = "any"
-    memory_type: TypeFilter = None
-    after: After = None
-    before: Before = None
+    include_superseded: bool = Field(default=False, description="Also what another memory has taken the place of")
 
 
-class ListIn(FilterIn):
-    """A listing."""
+class MatchIn(FilterIn):
+    """Which memories to change."""
 
     tags: TagList = Field(default_factory=list, description="Only memories with these tags; may be repeated")
+    pinned: bool | None = Field(default=None, description="Only those that are pinned, or that are not")
+    expired: bool = Field(default=False, description="Only those that have expired, in place of all others")
 
     def request(self) -> ListRequest:
         return self._as(ListRequest)
 
 
-class SearchIn(FilterIn):
+class ListIn(MatchIn, PagedIn):
+    """A listing."""
+
+
+class SearchIn(PagedIn):
     """What a search and its explanation are asked."""
 
     query: str = Field(description='What to look for, in any words; "quoted words" must stand together')
@@ -159,6 +214,9 @@ class SearchIn(FilterIn):
         default=None, ge=0, le=1, description="Weight of words and tags; with vector_weight another way to give alpha"
     )
     vector_weight: float | None = Field(default=None, ge=0, le=1, description="Weight of meaning; see fts_weight")
+    as_of: Moment | None = Field(
+        default=None, description="Answer as it would have at that moment, with what was superseded since"
+    )
 
     def request(self) -> SearchRequest:
         request = self._as(SearchRequest)
@@ -179,6 +237,32 @@ class ExplainIn(SearchIn):
     model_config = _example(query="rathole project codebase architecture", content_hash="9f86d081884c7d65...")
 
     content_hash: str = Field(description="The memory to explain, returned by the search or not")
+
+
+class DeleteMatchingIn(MatchIn):
+    """Which memories to delete, and how many there are."""
+
+    model_config = _example(tags=["scratch"], expected_count=12)
+
+    expected_count: ExpectedCount = None
+
+
+class RetagIn(MatchIn):
+    """Which memories to give tags or to take them from."""
+
+    model_config = _example(tags=["k8s"], add_tags=["kubernetes"], remove_tags=["k8s"], expected_count=12)
+
+    add_tags: TagList = Field(default_factory=list, description="Tags to add")
+    remove_tags: TagList = Field(default_factory=list, description="Tags to remove")
+    expected_count: ExpectedCount = None
+
+
+class ContextIn(_In):
+    """What an agent is about to do."""
+
+    model_config = _example(query="rathole project codebase architecture")
+
+    query: str | None = Field(default=None, description="What it is about; left out, the newest memories are given")
 
 
 class PurgeIn(_In):

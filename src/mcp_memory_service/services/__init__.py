@@ -1,6 +1,7 @@
 """The use cases: what REST, MCP and the command line all call."""
 
 from .memory_service import AskedSignals, MemoryService
+from .outcomes import BulkOutcome, Context, Overview
 from .search.results import MemoryListing, SearchResult
 from .search.searchers import PoolLimits, SearcherPool
 from .write.migration import Migration, MigrationReport
@@ -9,6 +10,8 @@ from .write.transfer import Import, ImportLine, ImportReport, every_memory
 
 __all__ = [
     "AskedSignals",
+    "BulkOutcome",
+    "Context",
     "Import",
     "ImportLine",
     "ImportReport",
@@ -16,6 +19,7 @@ __all__ = [
     "MemoryService",
     "Migration",
     "MigrationReport",
+    "Overview",
     "PoolLimits",
     "SearchResult",
     "SearcherPool",

@@ -1,7 +1,7 @@
 """What becomes of memories: their history, the trash, and changes of all that pass a filter."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..errors import CountChanged, InvalidInput, MemoryNotFound
 from ..models import (
@@ -18,6 +18,7 @@ from ..models import (
 from ..storage.ports import Store
 from ..timestamps import MICROSECONDS_PER_DAY
 from .ids import Ids
+from .outcomes import BulkOutcome
 from .write import checks
 
 MAX_VERSIONS = 1_000
@@ -26,17 +27,6 @@ MAX_MERGED = 10_000
 """Memories that two listings are merged of."""
 PART = 250
 """Memories that are read at once where all of a filter are."""
-
-
-@dataclass(frozen=True, slots=True)
-class BulkOutcome:
-    """What a change of many memories reaches."""
-
-    matched: int
-    changed: int
-    """0 if it was only asked what it would reach."""
-    ids: tuple[str, ...]
-    """Of those that match."""
 
 
 class Life:

@@ -25,13 +25,15 @@ from ..models import (
     TagCount,
     TunedWeights,
     fold_tag,
+    history_of,
     trash_of,
 )
 from ..storage.ports import Store
 from ..timestamps import now_microseconds
 from .health import Health, HealthCheck, TrackedEmbedder
 from .ids import Ids
-from .life import BulkOutcome, Life
+from .life import Life
+from .outcomes import MAX_FOUND, MAX_OVERVIEW_TAGS, MAX_PINNED, MAX_RECENT, BulkOutcome, Context, Overview
 from .search.cached_inputs import MAX_NAMESPACES, CachedInputs, QueryVectors
 from .search.explanation import Explainer
 from .search.results import Explanation, MemoryListing, Paging, SearchResult
@@ -315,6 +317,32 @@ class MemoryService:
 
     async def list_tags(self) -> list[TagCount]:
         return await self._storage.get_all_tags(self._namespace)
+
+    async def recall_context(self, query: str | None = None) -> Context:
+        """The pinned memories, and with a query what it finds beside them, else the newest."""
+        pinned = await self.list_memories(ListRequest(page_size=MAX_PINNED, pinned=True))
+        found, recent = None, ()
+        if query is not None:
+            found = await self.search(SearchRequest(query, page_size=MAX_FOUND))
+            known = {memory.content_hash for memory in pinned.memories}
+            found = replace(found, results=tuple(hit for hit in found.results if hit.memory.content_hash not in known))
+        else:
+            recent = (await self.list_memories(ListRequest(page_size=MAX_RECENT, pinned=False))).memories
+        return Context(pinned.memories, pinned.paging.total, found, recent)
+
+    async def overview(self) -> Overview:
+        """What there is: counts, the commonest tags, the newest memories, and what searches do without."""
+        storage, one = self._storage, ListRequest(page_size=1)
+        return Overview(
+            stats=await self.stats(),
+            tags=tuple((await self.list_tags())[:MAX_OVERVIEW_TAGS]),
+            recent=(await self.list_memories(ListRequest(page_size=MAX_RECENT))).memories,
+            pinned=(await self.list_memories(replace(one, pinned=True))).paging.total,
+            expired=(await self.list_memories(replace(one, expired=True))).paging.total,
+            superseded=await storage.count_all_memories(history_of(self._namespace)),
+            trashed=await storage.count_all_memories(trash_of(self._namespace)),
+            degraded=storage.degraded,
+        )
 
     async def stats(self) -> StoreStats:
         return await self._storage.stats(self._namespace)

@@ -54,16 +54,17 @@ async def store_batch(body: BatchIn, service: Service) -> BatchOut:
 
 @router.post("/memories/purge", responses=problems(507))
 async def purge_memories(body: PurgeIn, service: Service) -> PurgedOut:
-    """Delete memories so that their bytes are gone from the files of the store, log included, and with them those of
-    everything deleted before. The SQLite file is rewritten for it, so writes wait. `pending` if a reader still holds
-    the log (the next write finishes it) or there is no room to rewrite the file, and always on Qdrant, which erases in
-    its own time. Backups and other copies are not touched. Memories that are not there are named, and no error."""
+    """Delete memories with all their versions, also from history and trash, so that their bytes are gone from the files
+    of the store, log included, and with them those of everything deleted before. The SQLite file is rewritten for it,
+    so writes wait. `pending` if a reader still holds the log (the next write finishes it) or there is no room to
+    rewrite the file, and always on Qdrant, which erases in its own time. Backups and other copies are not touched.
+    Memories that are not there are named, and no error."""
     return PurgedOut.of(await service.purge_memories(body.content_hashes))
 
 
 async def _given_once(request: Request) -> None:
     """Of a parameter that is given twice one would be ignored, and nobody could tell which."""
-    names = [name for name, _ in request.query_params.multi_items() if name != "tags"]
+    names = [name for name, _ in request.query_params.multi_items() if name not in {"tags", "types"}]
     for name in set(names):
         if names.count(name) > 1:
             raise InvalidInput(
@@ -77,25 +78,27 @@ async def list_memories(asked: Annotated[ListIn, Query()], service: Service) -> 
     return ListOut.of(await service.list_memories(asked.request()))
 
 
-@router.get("/memories/{content_hash}", responses=problems(404))
+@router.get("/memories/{content_hash}", responses=problems(404, 409))
 async def get_memory(content_hash: ContentHash, service: Service) -> MemoryOut:
-    """One memory, whole."""
+    """One memory, whole. The id of an earlier version gives the one that holds now."""
     return MemoryOut.of(await service.get_memory(content_hash))
 
 
-@router.patch("/memories/{content_hash}", responses=problems(404, 507))
+@router.patch("/memories/{content_hash}", responses=problems(404, 409, 507))
 async def update_memory(
     content_hash: ContentHash, body: PatchIn, service: Service, idempotency_key: IdempotencyKey = None
 ) -> MemoryOut:
-    """Change tags, type or metadata. The content is the identity: store the new text and delete the old instead. Sent
-    again with the same `Idempotency-Key` it changes nothing and answers with the memory as it is by then."""
+    """Change a memory. A new `content` makes a new version with an id of its own: it keeps created_at, tags, metadata,
+    links and feedback, the old id leads to it, and the old text stays in the history. Sent again with the same
+    `Idempotency-Key` it changes nothing and answers with the memory as it is by then."""
     return MemoryOut.of(await service.update_memory(content_hash, body.patch(), idempotency_key))
 
 
-@router.delete("/memories/{content_hash}", status_code=204, responses=problems(404, 507))
+@router.delete("/memories/{content_hash}", status_code=204, responses=problems(404, 409, 507))
 async def delete_memory(content_hash: ContentHash, service: Service, idempotency_key: IdempotencyKey = None) -> None:
-    """Forget a memory for good. Sent again with the same `Idempotency-Key` it answers as the first time, and leaves a
-    memory alone that was stored anew meanwhile."""
+    """Put a memory into the trash, from which it can be restored for `MCP_MEMORY_TRASH_DAYS` days; with 0 it is gone at
+    once. Sent again with the same `Idempotency-Key` it answers as the first time, and leaves a memory alone that was
+    stored anew meanwhile."""
     await service.delete_memory(content_hash, idempotency_key)
 
 

@@ -52,7 +52,7 @@ def demo(as_json: bool) -> None:
         found = asyncio.run(_search_in(settings))
     text = (
         f"Stored {len(_MEMORIES)} memories in a temporary file. Searching for: {QUERY}",
-        render_hits(found),
+        render_hits(found, len(_MEMORIES)),
         "Try your own: mcp-memory store '...' --tag ..., then mcp-memory search '...' --debug",
     )
     show(found, "\n\n".join(text), as_json=as_json)

@@ -12,7 +12,7 @@ from ...bootstrap import key_ring
 from ...config import Settings
 from ...errors import InvalidInput
 from ...timestamps import from_microseconds, to_microseconds
-from ..flags import PLAIN_JSON, STORAGE, with_settings
+from ..flags import PLAIN_JSON, STORAGE, tag_option, with_settings
 from ..rendering import show
 
 SCOPES = click.option(
@@ -116,7 +116,7 @@ def revoke(settings: Settings, key_id: str, *, as_json: bool) -> None:
 @click.option("--namespace", required=True, help="The one namespace it is for")
 @SCOPES
 @click.option("--expires", required=True, help="Such as 90d, 12h, 15m, or a moment (ISO 8601)")
-@click.option("--tag", "tags", multiple=True, help="Only for reading memories with this tag; may be repeated")
+@tag_option("Only for reading memories with this tag")
 @PLAIN_JSON
 def derive(namespace: str, scopes: str, expires: str, tags: tuple[str, ...], *, as_json: bool) -> None:
     """Make a token from a key, without asking the service: for one namespace, until a moment.

@@ -1,11 +1,16 @@
 """Commands that show what is remembered."""
 
+from dataclasses import replace
+
 import click
 
 from ...config import Settings
-from ...schemas import ExplainOut, ListIn, ListOut, RetrieveIn, RetrieveOut, StatsOut
+from ...schemas import ExplainOut, ListIn, ListOut, PagedOut, RetrieveIn, RetrieveOut, StatsOut
+from ...services import MemoryService
+from ...services.write.checks import MAX_PAGE_SIZE
 from ..flags import JSON, LISTING, RANKING, STORAGE, parsed_as, with_settings
 from ..local_service import ask
+from ..pages import whole_page
 from ..rendering import render_explanation, render_hits, render_memories, render_stats, show
 
 
@@ -24,7 +29,9 @@ from ..rendering import render_explanation, render_hits, render_memories, render
 @JSON
 @with_settings({**STORAGE, **RANKING})
 @parsed_as(RetrieveIn)
-def search(asked: RetrieveIn, no_tags: bool, explained_hash: str | None, settings: Settings, as_json: bool) -> None:
+def search(
+    asked: RetrieveIn, limit: int, no_tags: bool, explained_hash: str | None, settings: Settings, as_json: bool
+) -> None:
     """Find what is remembered about QUERY, best first.
 
     \b
@@ -36,11 +43,20 @@ def search(asked: RetrieveIn, no_tags: bool, explained_hash: str | None, setting
         raise click.UsageError("--no-tags and --tag exclude each other.")
     request = asked.model_copy(update={"tags": []} if no_tags else {}).request()
     if explained_hash is not None:
+        request = replace(request, page_size=min(limit, MAX_PAGE_SIZE))
         explained = ExplainOut.of(ask(settings, lambda service: service.explain(request, explained_hash)))
         show(explained, render_explanation(explained), as_json=as_json)
         return
-    out = RetrieveOut.of(ask(settings, lambda service: service.search(request)))
-    show(out, render_hits(out), as_json=as_json)
+
+    async def found(service: MemoryService) -> tuple[RetrieveOut, int]:
+        async def part(page: int, size: int) -> RetrieveOut:
+            return RetrieveOut.of(await service.search(replace(request, page=page, page_size=size)))
+
+        out = await whole_page(part, asked.page, limit)
+        return out, await _stored(service, out)
+
+    out, stored = ask(settings, found)
+    show(out, render_hits(out, stored), as_json=as_json)
 
 
 @click.command("list")
@@ -48,15 +64,28 @@ def search(asked: RetrieveIn, no_tags: bool, explained_hash: str | None, setting
 @JSON
 @with_settings()
 @parsed_as(ListIn)
-def list_memories(asked: ListIn, settings: Settings, as_json: bool) -> None:
+def list_memories(asked: ListIn, limit: int, settings: Settings, as_json: bool) -> None:
     """List memories, newest first.
 
     \b
     Example:
       mcp-memory list --tag rathole --limit 20
     """
-    out = ListOut.of(ask(settings, lambda service: service.list_memories(asked.request())))
-    show(out, render_memories(out), as_json=as_json)
+
+    async def listed(service: MemoryService) -> tuple[ListOut, int]:
+        async def part(page: int, size: int) -> ListOut:
+            return ListOut.of(await service.list_memories(replace(asked.request(), page=page, page_size=size)))
+
+        out = await whole_page(part, asked.page, limit)
+        return out, await _stored(service, out)
+
+    out, stored = ask(settings, listed)
+    show(out, render_memories(out, stored), as_json=as_json)
+
+
+async def _stored(service: MemoryService, out: PagedOut) -> int:
+    """How many memories there are to find; counted only where nothing was found."""
+    return out.total or (await service.stats()).memories
 
 
 @click.command()

@@ -9,7 +9,7 @@ from ...access.error_table import ExitCode
 from ...config import Settings
 from ...errors import InvalidInput
 from ...schemas import FeedbackIn, MemoryIn, PurgedOut, StoredOut
-from ..flags import JSON, parsed_as, with_settings
+from ..flags import JSON, parsed_as, tag_option, with_settings
 from ..local_service import ask
 from ..rendering import render_purged, show
 from ..terminal import say
@@ -28,11 +28,13 @@ def _or_standard_input(_context: click.Context, _argument: click.Parameter, cont
 
 @click.command()
 @click.argument("content", callback=_or_standard_input)
-@click.option("--tag", "tags", multiple=True, help="A name to find it by; may be repeated")
+@tag_option("A name to find it by")
 @click.option("--type", "memory_type", help="What kind of memory it is, such as decision or fix")
 @click.option("--metadata", help="Any JSON object", callback=_json_object)
 @click.option("--created-at", help="When it came about, if not now (ISO 8601)")
 @click.option("--source", help="Who or what wrote it")
+@click.option("--session", help="The conversation it belongs to")
+@click.option("--sequence", type=int, help="Its place within that conversation")
 @JSON
 @with_settings()
 @parsed_as(MemoryIn)

@@ -11,6 +11,7 @@ from ...errors import InvalidInput
 from ...models import (
     MAX_METADATA_CHARS,
     MAX_TAGS,
+    MIN_PREFIX_DIGITS,
     UNSET,
     JsonValue,
     ListRequest,
@@ -22,7 +23,6 @@ from ...models import (
     fold_tag,
     json_chars,
 )
-from ...storage.ports import MIN_PREFIX_DIGITS
 from ...timestamps import EARLIEST_MICROSECONDS, MICROSECONDS_PER_DAY
 
 MAX_TAG_CHARS = 200

@@ -11,7 +11,7 @@ from ...models import IndexedText
 from .graph import GraphStore
 from .health import StoreHealth
 from .learning import LearningStore
-from .reads import MIN_PREFIX_DIGITS, MemoryReads
+from .reads import MemoryReads
 from .search import SearchReads, SearchStore, SearchWork, Snapshot, StartRead
 from .writes import KEYS_KEPT_MICROSECONDS, MemoryWrites
 
@@ -25,7 +25,6 @@ class Store(SearchStore, MemoryReads, MemoryWrites, GraphStore, LearningStore, S
 
 __all__ = [
     "KEYS_KEPT_MICROSECONDS",
-    "MIN_PREFIX_DIGITS",
     "GraphStore",
     "LearningStore",
     "MemoryReads",

@@ -5,9 +5,6 @@ from typing import Protocol
 
 from ...models import EmbeddedMemory, MemoryFilter, MemoryPage, MemoryScan, StoreStats, TagCount, VectorSample
 
-MIN_PREFIX_DIGITS = 8
-"""Of an id that is given shortened: among a million memories one in four thousand shares so many with another."""
-
 
 class MemoryReads(Protocol):
     async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:

@@ -8,6 +8,7 @@ from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import UnexpectedResponse
 
 from ...errors import ConfigurationError, EmbeddingMismatch, EngineTooOld, SchemaTooNew, StoreCorrupt
+from ...product_names import DISTRIBUTION
 from .connection import QdrantConnection
 from .options import CollectionLayout
 from .points import DENSE, TAGS, TERMS
@@ -185,7 +186,7 @@ def _pinned(collection: str, info: models.CollectionInfo) -> Pinned:
     if version > SCHEMA_VERSION:
         raise SchemaTooNew(
             f"The Qdrant collection {collection!r} has schema version {version}, this program knows {SCHEMA_VERSION}:"
-            " upgrade mcp-memory-service."
+            f" upgrade {DISTRIBUTION}."
         )
     return Pinned(str(made_with["embedding_model"]), vectors[DENSE].size, version)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import apsw
 
 from ...errors import EmbeddingMismatch, ForeignStore, SchemaTooNew, StoreCorrupt
+from ...product_names import DISTRIBUTION, OTHER_PRODUCT
 from ..ports import TextAnalyzer
 from .file.connection import BUSY_TIMEOUT_MILLISECONDS, immediate_transaction, open_database, translated_errors
 from .foreign_parts import SchemaRow, foreign_parts
@@ -53,6 +54,11 @@ def require_ours(path: Path) -> None:
             ours = _is_ours(path, apsw.SQLITE_OPEN_READWRITE)
         except apsw.SQLError as error:
             raise StoreCorrupt(f"{path} cannot be read as a database: {error}") from error
+    if not ours and _is_of_other_product(path):
+        raise ForeignStore(
+            f"{path} looks like a store of {OTHER_PRODUCT}: name another file with MCP_MEMORY_SQLITE_PATH. Its memories"
+            " come over as JSON Lines, with mcp-memory import; docs/names.md says how."
+        )
     if not ours:
         raise ForeignStore(f"{path} is a database of another program, or its head is damaged; name another file.")
 
@@ -89,6 +95,14 @@ def _is_ours(path: Path, flags: int) -> bool:
         return not has_tables or connection.execute("PRAGMA application_id").get == APPLICATION_ID
 
 
+def _is_of_other_product(path: Path) -> bool:
+    with translated_errors(), closing(open_database(path, apsw.SQLITE_OPEN_READONLY)) as connection:
+        connection.set_busy_timeout(BUSY_TIMEOUT_MILLISECONDS)
+        columns = connection.execute("SELECT name FROM pragma_table_info('memories')").fetchall()
+        vectors = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'memory_embeddings'").get
+        return bool(vectors) and ("content_hash",) in columns
+
+
 def prepare(
     connection: apsw.Connection,
     path: Path,
@@ -102,8 +116,7 @@ def prepare(
         version = schema_version(connection)
         if version > len(migrations):
             raise SchemaTooNew(
-                f"{path} has schema version {version}, this program knows {len(migrations)}: upgrade"
-                " mcp-memory-service."
+                f"{path} has schema version {version}, this program knows {len(migrations)}: upgrade {DISTRIBUTION}."
             )
         require_own_parts(connection, path, migrations)  # before anything is written: a trigger would run with it
         for migration in migrations[version:]:

@@ -21,6 +21,7 @@ from ....errors import BackupDamaged, ForeignStore, SchemaTooNew, StoreCorrupt
 from ....models import Progress
 from ....models.upkeep import Manifest
 from ....private_files import atomic_new_file
+from ....product_names import DISTRIBUTION
 from ....timestamps import from_microseconds
 from ..file.connection import open_database
 from ..schema import BACKUP_MARK, pinned_embedding, schema_version
@@ -87,7 +88,7 @@ def read_manifest(backup: Path, progress: Progress) -> Manifest:
         file.seek(size - TAIL_BYTES - length)
         manifest = json.loads(file.read(length))
     if manifest["format"] > FORMAT:
-        raise SchemaTooNew("The backup was made by a newer version of this program: upgrade mcp-memory-service.")
+        raise SchemaTooNew(f"The backup was made by a newer version of this program: upgrade {DISTRIBUTION}.")
     return Manifest(**manifest)
 
 

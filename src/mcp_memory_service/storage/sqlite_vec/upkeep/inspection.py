@@ -15,6 +15,7 @@ import numpy as np
 from ....errors import SchemaTooNew
 from ....models import Progress, identity_hash
 from ....models.upkeep import DATABASE_DAMAGED, Finding, Inspection
+from ....product_names import DISTRIBUTION
 from ..file.connection import open_database
 from ..rows import memory_by_id
 from ..schema import MIGRATIONS, parts_of_others, pinned_embedding, reference_schema, schema_version
@@ -97,7 +98,7 @@ def _version(connection: apsw.Connection) -> int | None:
     except apsw.Error:  # the findings say so
         return None
     if version > len(MIGRATIONS):
-        raise SchemaTooNew(f"It has schema version {version}, not {len(MIGRATIONS)}: upgrade mcp-memory-service.")
+        raise SchemaTooNew(f"It has schema version {version}, not {len(MIGRATIONS)}: upgrade {DISTRIBUTION}.")
     return version
 
 

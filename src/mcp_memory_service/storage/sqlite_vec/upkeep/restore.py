@@ -8,6 +8,7 @@ from ....errors import BackupDamaged, ForeignStore, SchemaTooNew, StorageReadOnl
 from ....models import Progress
 from ....models.upkeep import Restored
 from ....private_files import new_private_file
+from ....product_names import DISTRIBUTION
 from ...ports import TextAnalyzer
 from ..file.connection import create_store_file, open_database, translated_errors
 from ..file.connections import writer_queue
@@ -64,4 +65,4 @@ def _require_replaceable(path: Path) -> None:
 
 def _require_known(file: Path, version: int) -> None:
     if version > len(MIGRATIONS):
-        raise SchemaTooNew(f"{file} was made by a newer version of this program: upgrade mcp-memory-service.")
+        raise SchemaTooNew(f"{file} was made by a newer version of this program: upgrade {DISTRIBUTION}.")
