@@ -14,8 +14,18 @@ from uuid import UUID, uuid5
 from qdrant_client import models
 
 from ...hybrid_search.bm25 import length_norm, term_weight
-from ...models import Candidate, Edge, IndexedText, JsonValue, Memory, Metadata, Vector, fold_tag, scope_roots
-from ..ports import MIN_PREFIX_DIGITS
+from ...models import (
+    MIN_PREFIX_DIGITS,
+    Candidate,
+    Edge,
+    IndexedText,
+    JsonValue,
+    Memory,
+    Metadata,
+    Vector,
+    fold_tag,
+    scope_roots,
+)
 
 Payload: TypeAlias = Mapping[str, Any]
 
