@@ -21,7 +21,17 @@ from ....models import (
 from ..collection import Pinned
 from ..connection import QdrantConnection
 from ..filters import any_of, equals, every_memory, passing
-from ..points import CANDIDATE_FIELDS, DENSE, TAG_LIST, candidate_from, memory_from, memory_id, other_id, payload_of
+from ..points import (
+    CANDIDATE_FIELDS,
+    DENSE,
+    TAG_LIST,
+    candidate_from,
+    memory_from,
+    memory_id,
+    other_id,
+    payload_of,
+    short_id,
+)
 
 PAGE = 500
 # With vectors: a memory of the greatest length has 155 of them, of some 8,000 characters each as they are sent.
@@ -142,6 +152,12 @@ async def _between(connection: QdrantConnection, where: MemoryFilter, oldest: in
         candidate_from(payload_of(record), 0.0)
         async for record in scrolled(connection, passing(where, moments), CANDIDATE_FIELDS)
     ]
+
+
+async def find_ids(connection: QdrantConnection, namespace: str, prefix: str, limit: int) -> list[str]:
+    alike = passing(MemoryFilter(namespace), equals("found_by", short_id(prefix)))
+    found = [payload_of(record)["content_hash"] async for record in scrolled(connection, alike, ["content_hash"])]
+    return sorted(content_hash for content_hash in found if content_hash.startswith(prefix))[:limit]
 
 
 async def namespaces(connection: QdrantConnection) -> list[str]:
