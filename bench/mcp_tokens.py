@@ -29,7 +29,7 @@ from mcp_memory_service.config import load_settings
 from mcp_memory_service.mcp_server import build_mcp_server
 from mcp_memory_service.models import content_hash
 
-SHOWN_ID = re.compile(r"\bid:? ([0-9a-f]{12})")
+SHOWN_ID = re.compile(r"(?:^¶ |\bid:? )([0-9a-f]{12})", re.MULTILINE)
 CONTENTS = {content_hash(draft.content)[:12]: draft.content for draft in memory_drafts()}
 ASKED: Mapping[str, Mapping[str, Any]] = {
     "retrieve_memory": {"page_size": 10},

@@ -55,10 +55,11 @@ DOORS: Mapping[str, Door] = {
     "tool retrieve_memory": _READ_BY_TAGS,
     "tool list_memories": _READ_BY_TAGS,
     "tool get_memory": _READ_BY_TAGS,
-    "tool get_stats": _READ,
+    "tool memory_overview": _READ,
     "tool hybrid_search": _READ_BY_TAGS,
     "tool semantic_search": _READ_BY_TAGS,
     "tool keyword_search": _READ_BY_TAGS,
+    "tool explain_memory": _READ,
     "tool rate_memory": _WRITE,
 }
 

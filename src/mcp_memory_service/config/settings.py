@@ -14,6 +14,7 @@ from .qdrant import QdrantSettings
 from .sources import ENV_PREFIX, EnvironmentSettings, from_environment, http_address
 
 MIN_API_KEY_CHARS = 16
+TOOLSETS = ("core", "search", "feedback")
 
 CommaSeparated: TypeAlias = Annotated[tuple[str, ...], NoDecode]
 
@@ -106,9 +107,10 @@ class Settings(EnvironmentSettings):
         description="Maximum length of the answer of one MCP tool call, in characters",
     )
     mcp_toolsets: CommaSeparated = Field(
-        default=("core", "search"),
-        description="MCP tools to offer, comma-separated: core (store, retrieve, list, get, update, delete, stats),"
-        " search (hybrid_search, semantic_search, keyword_search), feedback (rate_memory)",
+        default=TOOLSETS,
+        description="MCP tools to offer, comma-separated: core (store, retrieve, get, list, update, delete, overview),"
+        " search (hybrid_search, semantic_search, keyword_search, explain_memory), feedback (rate_memory); core alone"
+        " costs a model least",
     )
     mcp_namespace_argument: bool = Field(
         default=False,
@@ -164,8 +166,8 @@ class Settings(EnvironmentSettings):
     @field_validator("mcp_toolsets")
     @classmethod
     def _toolsets_exist(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if not names or set(names) - {"core", "search", "feedback"}:
-            raise ValueError("must name core, search, feedback or several of them")
+        if not names or set(names) - set(TOOLSETS):
+            raise ValueError(f"must name {', '.join(TOOLSETS[:-1])}, {TOOLSETS[-1]} or several of them")
         return names
 
     _addresses_are_http = field_validator("public_url", "oauth_issuer", "oauth_jwks_url")(http_address)

@@ -17,6 +17,7 @@ from ..errors import InvalidInput, MemoryServiceError
 from ..models import MAX_METADATA_CHARS
 from ..schemas import MAX_ERRORS, explained, shortened, unlisted
 from ..services import MemoryService
+from .tool_schemas import lean_schema, one_line
 
 READ = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 ADD = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -58,7 +59,8 @@ class StrictServer(MCPServer[Any]):
     def add_toolset(self, toolset: Toolset) -> None:
         require_declared(f"tool {tool.call.__name__}" for tool in toolset.tools)
         for tool in toolset.tools:
-            self.add_tool(tool.call, title=tool.title, annotations=tool.annotations)
+            said = one_line(tool.call.__doc__ or "")
+            self.add_tool(tool.call, title=tool.title, description=said, annotations=tool.annotations)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -82,7 +84,10 @@ class StrictServer(MCPServer[Any]):
             raise
 
     async def list_tools(self) -> list[Tool]:
-        tools = await super().list_tools()
+        tools = [
+            tool.model_copy(update={"input_schema": lean_schema(tool.input_schema)})
+            for tool in await super().list_tools()
+        ]
         if not self._offers_namespace:
             return tools
         return [
