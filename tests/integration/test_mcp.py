@@ -17,6 +17,7 @@ from mcp.types import INVALID_PARAMS, CallToolResult, Tool
 from tests.integration.conftest import COMMAND, server_process
 from tests.reliability.oracle import problems_of
 from tests.support.mcp_answers import contents_of, good_text, ids_of, shown_memories, stored_id, text_of
+from tests.support.tokens import tokens
 
 from mcp_memory_service.mcp_server import build_mcp_server
 from mcp_memory_service.models import MemoryDraft, content_hash
@@ -320,3 +321,35 @@ async def test_quotes_and_long_metadata_keep_the_budget_too(client: InMemoryClie
     ):
         assert len(good_text(await client.call_tool(tool, arguments))) <= BUDGET
     assert len(ids_of(await client.call_tool("list_memories", {}))) == 10
+
+
+async def test_the_tools_cost_a_model_little(service: MemoryService):
+    """In every conversation, before the first word of it."""
+    core = await InMemoryClient(build_mcp_server(service, BUDGET, ("core",))).tools()
+    assert sum(map(cost_of, core)) <= 1_200
+    every = await InMemoryClient(build_mcp_server(service, BUDGET)).tools()
+    assert sum(map(cost_of, every)) / len(every) <= 150
+    searching = await InMemoryClient(build_mcp_server(service, BUDGET, ("core", "search"))).tools()
+    listed = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in searching]
+    assert len(json.dumps(listed)) < 12_000
+
+
+def cost_of(tool: Tool) -> int:
+    """Of what a model is told of it."""
+    return tokens(f"{tool.name} {tool.description} {json.dumps(tool.input_schema, separators=(',', ':'))}")
+
+
+async def test_a_schema_says_what_a_call_needs_and_no_more(client: InMemoryClient):
+    schemas = {tool.name: tool.input_schema for tool in await client.tools()}
+    assert schemas["get_memory"] == {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "description": "As shown, 8 digits or more"},
+            "offset": {"type": "integer", "description": "Character to start from"},
+        },
+        "required": ["id"],
+    }
+    found = schemas["retrieve_memory"]["properties"]
+    assert found["mode"] == {"enum": ["hybrid", "semantic", "keyword"], "default": "hybrid"}
+    assert found["tags"]["items"] == {"type": "string"}
+    assert found["page_size"]["default"] == 10
