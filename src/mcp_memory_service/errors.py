@@ -4,7 +4,10 @@ MemoryServiceError
 ├── InvalidInput              what the caller sent cannot be accepted; `code` says which rule
 │   ├── InvalidVector         an embedding that must not be stored (NaN, zero, wrong length)
 │   └── IdempotencyKeyReused  the key was sent before, with another request
-├── MemoryNotFound            no memory with this content_hash
+├── MemoryNotFound            no memory with this id
+├── Conflict                  what is there is not what the caller takes it to be
+│   ├── AmbiguousId               several memories have an id that begins like this
+│   └── CountChanged              a change of many would reach more or fewer than the caller confirmed
 ├── NotAuthenticated          no key, or none that is known here
 ├── Forbidden                 the key does not allow it
 │   ├── ScopeMissing              it has not the scope that this needs
@@ -74,8 +77,32 @@ class MemoryNotFound(MemoryServiceError):
     code = "memory_not_found"
 
     def __init__(self, content_hash: str) -> None:
-        # What is asked for may be anything; a content_hash has 64 characters, and more are not repeated.
-        super().__init__(f"There is no memory with content_hash {content_hash[:64]!r}.")
+        # What is asked for may be anything; an id has 64 characters, and more are not repeated.
+        super().__init__(f"There is no memory with the id {content_hash[:64]!r}.")
+
+
+class Conflict(MemoryServiceError):
+    code = "conflict"
+
+
+class AmbiguousId(Conflict):
+    code = "ambiguous_id"
+
+    def __init__(self, prefix: str, candidates: Sequence[str]) -> None:
+        super().__init__(
+            f"The ids of several memories begin with {prefix!r}: {', '.join(candidates)}. Give more of it."
+        )
+        self.candidates = tuple(candidates)
+
+
+class CountChanged(Conflict):
+    code = "count_changed"
+
+    def __init__(self, matched: int, expected: int) -> None:
+        super().__init__(
+            f"{matched} memories match, not {expected}: nothing was changed. Look again, and confirm {matched}."
+        )
+        self.matched = matched
 
 
 class NotAuthenticated(MemoryServiceError):

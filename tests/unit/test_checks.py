@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory_service.errors import InvalidInput
+from mcp_memory_service.models import ListRequest
 from mcp_memory_service.services.write import checks
 
 
@@ -87,7 +88,7 @@ def test_bad_tags(tags: list[str], reason: str):
 
 def test_tags_are_trimmed_and_composed_and_filters_folded():
     assert checks.checked_tags([" Größe ", "e\u0301"]) == ("Größe", "\u00e9")
-    assert checks.checked_filter("default", ["GRÖSSE", "größe"], "any", None, None, None).tags == ("grösse",)
+    assert checks.checked_filter("default", ListRequest(tags=("GRÖSSE", "größe")), now=0).tags == ("grösse",)
 
 
 @pytest.mark.parametrize(("page", "size"), [(0, 10), (-1, 10), (1, 0), (1, 101), (1, 10**9), (10**9, 10)])

@@ -30,6 +30,7 @@ class ErrorAnswer(NamedTuple):
 _INVALID = ErrorAnswer(422, ExitCode.BAD_INPUT)
 _FORBIDDEN = ErrorAnswer(403, ExitCode.REFUSED)
 _TOO_MUCH = ErrorAnswer(429, ExitCode.REFUSED)
+_CONFLICT = ErrorAnswer(409, ExitCode.BAD_INPUT)
 _REFUSED = ErrorAnswer(409, ExitCode.STORE_REFUSED)
 _UNAVAILABLE = ErrorAnswer(503, ExitCode.UNAVAILABLE, retry_may_help=True)
 
@@ -38,6 +39,9 @@ ERROR_TABLE: Mapping[type[errors.MemoryServiceError], ErrorAnswer] = {
     errors.InvalidVector: _INVALID,
     errors.IdempotencyKeyReused: _INVALID,
     errors.MemoryNotFound: ErrorAnswer(404, ExitCode.NOT_FOUND),
+    errors.Conflict: _CONFLICT,
+    errors.AmbiguousId: _CONFLICT,
+    errors.CountChanged: _CONFLICT,
     errors.NotAuthenticated: ErrorAnswer(401, ExitCode.REFUSED),
     errors.Forbidden: _FORBIDDEN,
     errors.ScopeMissing: _FORBIDDEN,

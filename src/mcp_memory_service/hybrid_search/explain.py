@@ -1,8 +1,9 @@
 """Why a memory is where it is: what keeps it out, and which alpha would bring it to the first page."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from ..models import Memory, MemoryFilter, fold_tag, in_scope
+from ..models import Memory, MemoryFilter, fold_tag, in_scope, is_alive, metadata_is
 from .columns.fused import Fused, FusedCandidate
 
 ALPHA_STEPS = 100
@@ -20,6 +21,12 @@ def failed_filters(memory: Memory, where: MemoryFilter) -> list[str]:
         "before": where.before is None or memory.created_at < where.before,
         "scope": where.scope is None or in_scope(memory.source, where.scope),
         "kind": not where.kinds or memory.kind in where.kinds,
+        "session": where.session in {None, memory.session},
+        "source": where.source in {None, memory.source},
+        "metadata": all(metadata_is(memory.metadata, asked) for asked in where.metadata),
+        "pinned": where.pinned in {None, memory.pinned},
+        "expires_at": is_alive(memory, replace(where, as_of=None)),
+        "as_of": is_alive(memory, replace(where, alive_at=None)),
     }
     return [name for name, passes in passed.items() if not passes]
 

@@ -34,6 +34,11 @@ def trash_of(namespace: str) -> str:
     return namespace + _TRASH
 
 
+def is_main(namespace: str) -> bool:
+    """Whether it is neither a history nor a trash."""
+    return "#" not in namespace
+
+
 def main_namespace(namespace: str) -> str:
     """The namespace whose history or trash this is; itself if it is neither."""
     return namespace.removesuffix(_HISTORY).removesuffix(_TRASH)

@@ -1,13 +1,13 @@
 """What is searched for, and what the signals find."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .memory import DEFAULT_NAMESPACE, MemoryKind
+from .memory import DEFAULT_NAMESPACE, JsonValue, Memory, MemoryKind
 
 TagMatch: TypeAlias = Literal["any", "all"]
 SearchMode: TypeAlias = Literal["hybrid", "semantic", "keyword"]
@@ -132,6 +132,32 @@ def scope_root(scope: str) -> str:
 def scope_roots(source: str) -> list[str]:
     """Of all scopes that a source is in, shortest first."""
     return [source[:place] for place, letter in enumerate(source) if letter == "/"] + [source]
+
+
+def metadata_is(metadata: Mapping[str, JsonValue], asked: MetadataIs) -> bool:
+    """Equal as JSON, where 1 is 1.0 but not true."""
+    if asked.key not in metadata or asked.value is None:
+        return asked.key in metadata
+    found, wanted = metadata[asked.key], asked.value
+    return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)
+
+
+def is_alive(memory: Memory, where: MemoryFilter) -> bool:
+    """Whether it passes what a filter says of the life of a memory."""
+    ends = [end for end in (memory.ended_at, memory.expires_at) if end is not None]
+    return (
+        (where.alive_at is None or memory.expires_at is None or memory.expires_at > where.alive_at)
+        and (where.expired_by is None or (memory.expires_at is not None and memory.expires_at <= where.expired_by))
+        and (where.ended_before is None or (memory.ended_at is not None and memory.ended_at < where.ended_before))
+        and (
+            where.as_of is None
+            or (
+                max(memory.created_at, memory.edited_at or memory.created_at)
+                <= where.as_of
+                < min(ends, default=where.as_of + 1)
+            )
+        )
+    )
 
 
 class Candidate(NamedTuple):

@@ -1,5 +1,7 @@
 """The use cases: what REST, MCP and the command line all call."""
 
+from .context import Context, Overview
+from .life import BulkOutcome
 from .memory_service import AskedSignals, MemoryService
 from .search.results import MemoryListing, SearchResult
 from .search.searchers import PoolLimits, SearcherPool
@@ -9,6 +11,8 @@ from .write.transfer import Import, ImportLine, ImportReport, every_memory
 
 __all__ = [
     "AskedSignals",
+    "BulkOutcome",
+    "Context",
     "Import",
     "ImportLine",
     "ImportReport",
@@ -16,6 +20,7 @@ __all__ = [
     "MemoryService",
     "Migration",
     "MigrationReport",
+    "Overview",
     "PoolLimits",
     "SearchResult",
     "SearcherPool",

@@ -12,7 +12,6 @@ from ..hybrid_search import BALANCED_ALPHA, RankingPolicy
 from ..lru import LruCache
 from ..models import (
     DEFAULT_NAMESPACE,
-    UNSET,
     Feedback,
     ListRequest,
     Memory,
@@ -26,10 +25,15 @@ from ..models import (
     TagCount,
     TunedWeights,
     fold_tag,
+    history_of,
+    trash_of,
 )
 from ..storage.ports import Store
 from ..timestamps import now_microseconds
+from .context import MAX_FOUND, MAX_OVERVIEW_TAGS, MAX_PINNED, MAX_RECENT, Context, Overview
 from .health import Health, HealthCheck, TrackedEmbedder
+from .ids import Ids
+from .life import BulkOutcome, Life
 from .search.cached_inputs import MAX_NAMESPACES, CachedInputs, QueryVectors
 from .search.explanation import Explainer
 from .search.results import Explanation, MemoryListing, Paging, SearchResult
@@ -93,6 +97,8 @@ class MemoryService:
         self._now = now
         self._required_tags: tuple[str, ...] = ()
         """Folded: what is read must have all of them."""
+        self._ids = Ids(storage, namespace)
+        self._life = Life(storage, namespace, now, (limits or ServiceLimits()).trash_days)
         inputs = CachedInputs(storage, self._shared.query_vectors, namespace, monotonic_seconds)
         self._tags = inputs.tags
         self._storing = Storing(storage, self._shared.embedder, limits or ServiceLimits(), namespace, now)
@@ -132,9 +138,23 @@ class MemoryService:
         BatchIncomplete says what is stored if a server fails half-way; sending the batch again is safe.
         """
         try:
-            return await self._storing.store_batch(drafts)
+            return await self._storing.store_batch([await self._with_superseded(draft) for draft in drafts])
         finally:
             self._tags.forget()
+
+    async def _with_superseded(self, draft: MemoryDraft) -> MemoryDraft:
+        """With the whole ids of what it takes the place of."""
+        if len(draft.supersedes) > checks.MAX_SUPERSEDED:
+            raise InvalidInput(
+                f"A memory supersedes at most {checks.MAX_SUPERSEDED} others at once.",
+                reason="too_many_superseded",
+                field="supersedes",
+            )
+        try:
+            ids = [(await self._ids.current(asked)).content_hash for asked in draft.supersedes]
+        except MemoryNotFound as error:
+            raise InvalidInput(error.message, reason="superseded_unknown", field="supersedes") from error
+        return replace(draft, supersedes=tuple(ids)) if ids else draft
 
     async def retrieve_memories(
         self,
@@ -164,10 +184,10 @@ class MemoryService:
 
     async def explain(self, request: SearchRequest, content_hash: str) -> Explanation:
         """Why one memory is where it is in the answer to a query, or why it is not there."""
-        _require_hash(content_hash)
+        memory = await self._ids.current(content_hash)
         request = checks.checked_search(request)
         explainer = Explainer(self._storage, await self._tuned_search(), self._now)
-        return await explainer.explain(request, self._filter_of(request), content_hash)
+        return await explainer.explain(request, self._filter_of(request), memory.content_hash)
 
     async def ask_signals(self, query: str) -> AskedSignals:
         """What the signals say of a query, to be ranked in several ways: see `rank_asked`."""
@@ -188,71 +208,141 @@ class MemoryService:
         request = request or ListRequest()
         page, page_size = request.page, request.page_size
         checks.check_page(page, page_size)
-        found = await self._storage.list_memories(
-            self._filter_of(request), offset=(page - 1) * page_size, limit=page_size
-        )
-        return MemoryListing(found.memories, Paging(page, page_size, found.total))
+        where, paging = self._filter_of(request), Paging(page, page_size, 0)
+        if request.include_superseded:
+            found = await self._life.list_with_history(where, paging.offset, page_size)
+        else:
+            found = await self._storage.list_memories(where, paging.offset, page_size)
+        return MemoryListing(found.memories, replace(paging, total=found.total))
 
     async def get_memory(self, content_hash: str) -> Memory:
-        _require_hash(content_hash)
-        found = await self._storage.get_many(self._namespace, [content_hash])
-        if not found or not set(self._required_tags) <= set(map(fold_tag, found[0].tags)):
-            raise MemoryNotFound(content_hash)
-        return found[0]
+        """By its id, by the first digits of it, or by that of an earlier version."""
+        return await self._ids.current(content_hash, self._may_see)
+
+    def _may_see(self, memory: Memory) -> bool:
+        return set(self._required_tags) <= set(map(fold_tag, memory.tags))
 
     async def update_memory(self, content_hash: str, patch: MemoryPatch, idempotency_key: str | None = None) -> Memory:
-        """Change tags, type or metadata of a memory; its content is its identity and stays. Sent again with the same
-        key, the patch is not applied again: the answer is the memory as it is by then."""
-        _require_hash(content_hash)
-        if patch.tags is not None:
-            patch = replace(patch, tags=checks.checked_tags(patch.tags))
-        if patch.memory_type is not UNSET:
-            checks.check_name(patch.memory_type, "memory_type")
-        if patch.metadata is not None:
-            checks.check_metadata(patch.metadata)
-        now = self._now()
+        """Change a memory; another content makes a new version under an id of its own, to which the old id leads. Sent
+        again with the same key, the patch is not applied again: the answer is the memory as it is by then."""
+        patch = self._storing.checked_patch(patch)
+        memory_id, now = (await self._ids.current(content_hash)).content_hash, self._now()
         key = idempotency.update_key(idempotency_key, content_hash, patch, now)
+        vectors = () if patch.content is None else await self._storing.vectors_of(patch.content)
         try:
-            memory = await self._storage.update(self._namespace, content_hash, patch, now, key)
+            memory = await self._storage.update(self._namespace, memory_id, patch, now, key, vectors)
         finally:
             self._tags.forget()
         if memory is None:
             raise MemoryNotFound(content_hash)
         return memory
 
+    async def memory_history(self, content_hash: str) -> list[Memory]:
+        """All versions of a memory and what they took the place of, the one that holds now first."""
+        return await self._life.history(content_hash)
+
     async def delete_memory(self, content_hash: str, idempotency_key: str | None = None) -> None:
-        """Forget a memory for good; MemoryNotFound if it is not there. Sent again with the same key, it ends as the
-        first time did, and a memory that was stored anew meanwhile stays."""
-        _require_hash(content_hash)
+        """Put a memory into the trash, or forget it for good where there is none; MemoryNotFound if it is not there.
+        Sent again with the same key, it ends as the first time did, and a memory that was stored anew meanwhile
+        stays."""
         key = idempotency.delete_key(idempotency_key, content_hash, self._now())
         try:
-            existed = await self._storage.delete(self._namespace, content_hash, key)
+            memory_id = (await self._ids.current(content_hash)).content_hash
+        except MemoryNotFound:
+            if key is None or not checks.is_id(content_hash):
+                raise
+            memory_id = content_hash  # the first request with this key may have deleted it
+        try:
+            existed = await self._storage.delete(self._namespace, memory_id, key, trashed_at=self._life.trashed_at)
         finally:
             self._tags.forget()
         if not existed:
             raise MemoryNotFound(content_hash)
 
+    async def restore_memory(self, content_hash: str) -> Memory:
+        """Bring a memory back from the trash."""
+        try:
+            return await self._life.restore(content_hash)
+        finally:
+            self._tags.forget()
+
+    async def list_trash(self, page: int = 1, page_size: int = 10) -> MemoryListing:
+        """What was deleted and can be brought back, newest first."""
+        checks.check_page(page, page_size)
+        await self._life.empty_trash()
+        paging = Paging(page, page_size, 0)
+        found = await self._storage.list_memories(MemoryFilter(trash_of(self._namespace)), paging.offset, page_size)
+        memories = tuple(replace(memory, namespace=self._namespace) for memory in found.memories)
+        return MemoryListing(memories, replace(paging, total=found.total))
+
+    async def empty_trash(self) -> int:
+        """Delete for good what has been in the trash for longer than it is kept; returns how much."""
+        return await self._life.empty_trash()
+
+    async def delete_matching(self, request: ListRequest, expected: int | None = None) -> BulkOutcome:
+        """Delete all memories that pass the filters, if they are as many as expected; without that, say which they
+        are."""
+        try:
+            return await self._life.delete_matching(self._filter_of(request), expected)
+        finally:
+            self._tags.forget()
+
+    async def retag_matching(
+        self, request: ListRequest, add: Sequence[str] = (), remove: Sequence[str] = (), expected: int | None = None
+    ) -> BulkOutcome:
+        """Add tags to all memories that pass the filters and remove others, likewise."""
+        try:
+            return await self._life.retag_matching(self._filter_of(request), add, remove, expected)
+        finally:
+            self._tags.forget()
+
     async def purge_memories(self, content_hashes: Sequence[str]) -> Purged:
-        """Delete memories, as far as they are there, and erase the bytes of all that was deleted from the store's
-        files."""
+        """Delete memories with all their versions, as far as they are there, and erase the bytes of all that was
+        deleted from the store's files."""
         checks.check_purged(content_hashes)
         try:
-            return await self._storage.purge(self._namespace, list(dict.fromkeys(content_hashes)))
+            return await self._storage.purge(self._namespace, await self._life.with_versions(content_hashes))
         finally:
             self._tags.forget()
 
     async def record_feedback(self, query: str, content_hash: str, *, useful: bool) -> None:
         """Note whether a memory was of use for a query; said again, the last word counts. Tuning learns from it."""
         checks.check_query(query)
-        _require_hash(content_hash)
+        memory = await self._ids.current(content_hash)
         known = await self._storage.add_feedback(
-            self._namespace, Feedback(query, content_hash, useful, created_at=self._now())
+            self._namespace, Feedback(query, memory.content_hash, useful, created_at=self._now())
         )
         if not known:
             raise MemoryNotFound(content_hash)
 
     async def list_tags(self) -> list[TagCount]:
         return await self._storage.get_all_tags(self._namespace)
+
+    async def recall_context(self, query: str | None = None) -> Context:
+        """The pinned memories, and with a query what it finds beside them, else the newest."""
+        pinned = await self.list_memories(ListRequest(page_size=MAX_PINNED, pinned=True))
+        found, recent = None, ()
+        if query is not None:
+            found = await self.search(SearchRequest(query, page_size=MAX_FOUND))
+            known = {memory.content_hash for memory in pinned.memories}
+            found = replace(found, results=tuple(hit for hit in found.results if hit.memory.content_hash not in known))
+        else:
+            recent = (await self.list_memories(ListRequest(page_size=MAX_RECENT, pinned=False))).memories
+        return Context(pinned.memories, pinned.paging.total, found, recent)
+
+    async def overview(self) -> Overview:
+        """What there is: counts, the commonest tags, the newest memories, and what searches do without."""
+        storage, one = self._storage, ListRequest(page_size=1)
+        return Overview(
+            stats=await self.stats(),
+            tags=tuple((await self.list_tags())[:MAX_OVERVIEW_TAGS]),
+            recent=(await self.list_memories(ListRequest(page_size=MAX_RECENT))).memories,
+            pinned=(await self.list_memories(replace(one, pinned=True))).paging.total,
+            expired=(await self.list_memories(replace(one, expired=True))).paging.total,
+            superseded=await storage.count_all_memories(history_of(self._namespace)),
+            trashed=await storage.count_all_memories(trash_of(self._namespace)),
+            degraded=storage.degraded,
+        )
 
     async def stats(self) -> StoreStats:
         return await self._storage.stats(self._namespace)
@@ -276,9 +366,7 @@ class MemoryService:
         return self._search
 
     def _filter_of(self, request: SearchRequest | ListRequest) -> MemoryFilter:
-        where = checks.checked_filter(
-            self._namespace, request.tags or (), request.tag_match, request.memory_type, request.after, request.before
-        )
+        where = checks.checked_filter(self._namespace, request, self._now())
         if not self._required_tags:
             return where
         if where.tag_match == "any" and len(where.tags) > 1:
@@ -288,9 +376,3 @@ class MemoryService:
                 field="tag_match",
             )
         return replace(where, tags=tuple(dict.fromkeys((*self._required_tags, *where.tags))), tag_match="all")
-
-
-def _require_hash(content_hash: str) -> None:
-    """What is no hash at all is the hash of nothing; the store is not asked, for it may be no text either."""
-    if not checks.is_content_hash(content_hash):
-        raise MemoryNotFound(content_hash)

@@ -15,6 +15,7 @@ from ..models import (
     JsonValue,
     Memory,
     MemoryPatch,
+    content_hash,
     fold_tag,
     json_chars,
 )
@@ -32,6 +33,8 @@ def unite(existing: Memory, incoming: Memory) -> Memory:
         sequence=incoming.sequence if existing.sequence is None else existing.sequence,
         anchor=existing.anchor or incoming.anchor,
         names=unite_names((*existing.names, *incoming.names)),
+        pinned=existing.pinned or incoming.pinned,
+        expires_at=existing.expires_at if incoming.expires_at is None else incoming.expires_at,
     )
     _check_limits(united)
     return existing if _same(united, existing) else replace(united, updated_at=incoming.updated_at)
@@ -91,9 +94,37 @@ def apply_patch(existing: Memory, patch: MemoryPatch, now: int) -> Memory:
         tags=existing.tags if patch.tags is None else unite_tags(patch.tags),
         memory_type=existing.memory_type if patch.memory_type is UNSET else patch.memory_type,
         metadata=existing.metadata if patch.metadata is None else merge_patch(existing.metadata, patch.metadata),
+        pinned=existing.pinned if patch.pinned is None else patch.pinned,
+        expires_at=existing.expires_at if patch.expires_at is UNSET else patch.expires_at,
     )
+    if patch.content is not None:
+        patched = _with_content(patched, patch.content, now)
     _check_limits(patched)
     return existing if _same(patched, existing) else replace(patched, updated_at=now)
+
+
+def _with_content(memory: Memory, content: str, now: int) -> Memory:
+    """The next version; the memory itself if only space around the text differs."""
+    if memory.kind != "memory":
+        raise InvalidInput(
+            f"{memory.content_hash} comes from {memory.source or 'a source'}: change it there.",
+            reason="content_of_a_source",
+            field="content",
+        )
+    new_id = content_hash(content)
+    if new_id == memory.content_hash:
+        return memory
+    return replace(memory, content=content, content_hash=new_id, edited_at=now)
+
+
+def patched_id(old_id: str, patch: MemoryPatch) -> str:
+    """The id that a memory has after a patch."""
+    return old_id if patch.content is None else content_hash(patch.content)
+
+
+def superseded(new_id: str, old_id: str) -> Edge:
+    """How a memory says what it took the place of."""
+    return Edge(new_id, old_id, "supersedes", by_name=False)
 
 
 def _same(one: Memory, other: Memory) -> bool:

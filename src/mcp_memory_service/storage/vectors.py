@@ -1,6 +1,7 @@
 """Vectors that must never reach an index: one NaN or zero vector would rank first for every query."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +20,7 @@ def checked_items(items: Iterable[EmbeddedMemory], dimension: int | None) -> lis
             raise InvalidVector("A memory cannot be stored without an embedding.")
         dimension = dimension or checked_vector(item.vectors[0], None).size
         vectors = tuple(checked_vector(vector, dimension) for vector in item.vectors)
-        checked.append(EmbeddedMemory(item.memory, vectors))
+        checked.append(replace(item, vectors=vectors))
     return checked
 
 

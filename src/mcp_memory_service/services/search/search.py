@@ -38,6 +38,7 @@ from .cached_inputs import CachedInputs
 from .query import Missing, SignalQuery
 from .results import Hit, Paging, ScoreBreakdown, SearchResult
 from .signals import Outdated, SignalResults, ask, ask_neighbours
+from .with_history import WithHistory
 
 # Beside vectors, which rank a whole window, words and tags name a quarter as many: what they place further down could
 # add less than a fifth of a first place's vote, and would make a search at 10,000 memories about 15 % slower.
@@ -167,6 +168,8 @@ class Search:
 
         async def ask_then(snapshot: Snapshot) -> T:
             nonlocal refused
+            if query.with_history:
+                snapshot = Snapshot(WithHistory(snapshot.reads), snapshot.start)
             slowed_by = self._storage.degraded  # it may be over before all have answered
             results = await ask(query, inputs, snapshot)
             refused = results.of(VECTOR).refused
@@ -198,6 +201,7 @@ class Search:
             vector_limit=window,
             lexical_limit=window // LEXICAL_DIVISOR if beside_vectors else window,
             weighs_evidence=alpha is None and self.policy.fusion == "score",
+            with_history=request.include_superseded or request.as_of is not None,
         )
 
     def _given_alpha(self, request: SearchRequest) -> float | None:

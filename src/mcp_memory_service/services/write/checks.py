@@ -5,19 +5,24 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypedDict
 
 from ...errors import InvalidInput
 from ...models import (
     MAX_METADATA_CHARS,
     MAX_TAGS,
+    UNSET,
     JsonValue,
+    ListRequest,
     MemoryFilter,
+    MemoryPatch,
     Metadata,
+    MetadataIs,
     SearchRequest,
-    TagMatch,
     fold_tag,
     json_chars,
 )
+from ...storage.ports import MIN_PREFIX_DIGITS
 from ...timestamps import EARLIEST_MICROSECONDS, MICROSECONDS_PER_DAY
 
 MAX_TAG_CHARS = 200
@@ -26,6 +31,8 @@ MAX_NAME_CHARS = 200
 MAX_METADATA_DEPTH = 20
 MAX_QUERY_CHARS = 10_000
 MAX_KEY_CHARS = 200
+MAX_METADATA_CONDITIONS = 20
+MAX_SUPERSEDED = 100
 MAX_PAGE = 1_000_000
 MAX_PAGE_SIZE = 100
 MAX_BATCH = 500
@@ -44,10 +51,20 @@ MAX_SHORT_CHARS = 4_000
 NAMESPACE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$"
 _NAMESPACE = re.compile(NAMESPACE_PATTERN)
 _CONTENT_HASH = re.compile("[0-9a-f]{64}")
+_ID = re.compile(f"[0-9a-f]{{{MIN_PREFIX_DIGITS},64}}")
 _IDEMPOTENCY_KEY = re.compile(f"[ -~]{{1,{MAX_KEY_CHARS}}}")
 # Control characters and halves of surrogate pairs, the former with and without tab and line breaks.
 _NO_LINE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+class _LifeFilter(TypedDict, total=False):
+    """The fields of a filter that say when a memory must have been there."""
+
+    pinned: bool | None
+    alive_at: int
+    expired_by: int
+    as_of: int
 
 
 def check_content(content: str, max_chars: int) -> None:
@@ -108,6 +125,25 @@ def check_moment(moment: int | None, field: str, now: int | None) -> None:
         raise InvalidInput(f"{field} lies in the future.", reason="timestamp_in_future", field=field)
 
 
+def check_expiry(expires_at: int | None, now: int | None) -> None:
+    """What is new does not lie behind; without `now`, it may."""
+    check_moment(expires_at, "expires_at", None)
+    if expires_at is not None and now is not None and expires_at <= now:
+        raise InvalidInput("expires_at lies in the past.", reason="already_expired", field="expires_at")
+
+
+def checked_patch(patch: MemoryPatch, max_content_chars: int) -> MemoryPatch:
+    if patch.content is not None:
+        check_content(patch.content, max_content_chars)
+    if patch.memory_type is not UNSET:
+        check_name(patch.memory_type, "memory_type")
+    if patch.metadata is not None:
+        check_metadata(patch.metadata)
+    if patch.expires_at is not UNSET:
+        check_expiry(patch.expires_at, now=None)
+    return patch if patch.tags is None else replace(patch, tags=checked_tags(patch.tags))
+
+
 def check_metadata(metadata: Metadata) -> None:
     _check_json(metadata, depth=1)
     if json_chars(metadata) > MAX_METADATA_CHARS:
@@ -136,18 +172,50 @@ def checked_search(request: SearchRequest) -> SearchRequest:
     return replace(request, alpha=alpha, fts_weight=None, vector_weight=None)
 
 
-def checked_filter(
-    namespace: str,
-    tags: Sequence[str],
-    tag_match: TagMatch,
-    memory_type: str | None,
-    after: int | None,
-    before: int | None,
-) -> MemoryFilter:
-    """With tags as the store compares them, each once."""
-    check_name(memory_type, "memory_type")
-    folded = tuple(dict.fromkeys(fold_tag(tag) for tag in checked_tags(tags)))
-    return MemoryFilter(namespace, folded, tag_match, (memory_type,) if memory_type else (), after, before)
+def checked_filter(namespace: str, request: SearchRequest | ListRequest, now: int) -> MemoryFilter:
+    """With tags as the store compares them, each once; without what has expired."""
+    types = tuple(dict.fromkeys((*request.types, *((request.memory_type,) if request.memory_type else ()))))
+    if len(types) > MAX_TAGS:
+        raise InvalidInput(
+            f"{len(types)} types are too many: at most {MAX_TAGS}.", reason="too_many_types", field="types"
+        )
+    for memory_type in types:
+        check_name(memory_type, "memory_type")
+    check_name(request.session, "session")
+    check_name(request.source, "source")
+    return MemoryFilter(
+        namespace,
+        tuple(dict.fromkeys(fold_tag(tag) for tag in checked_tags(request.tags or ()))),
+        request.tag_match,
+        types,
+        request.after,
+        request.before,
+        session=request.session,
+        source=request.source,
+        metadata=_checked_metadata_filter(request.metadata),
+        **_life_of(request, now),
+    )
+
+
+def _life_of(request: SearchRequest | ListRequest, now: int) -> _LifeFilter:
+    if isinstance(request, ListRequest):
+        if request.expired:
+            return {"pinned": request.pinned, "expired_by": now}
+        return {"pinned": request.pinned, "alive_at": now}
+    return {"alive_at": now} if request.as_of is None else {"as_of": request.as_of}
+
+
+def _checked_metadata_filter(asked: Sequence[MetadataIs]) -> tuple[MetadataIs, ...]:
+    if len(asked) > MAX_METADATA_CONDITIONS:
+        raise InvalidInput(
+            f"At most {MAX_METADATA_CONDITIONS} metadata keys can be asked for.",
+            reason="too_many_conditions",
+            field="metadata",
+        )
+    for each in asked:
+        check_text(each.key, "metadata", MAX_METADATA_CHARS)
+        _check_json(each.value, depth=1)
+    return tuple(asked)
 
 
 def check_page(page: int, page_size: int) -> None:
@@ -189,12 +257,17 @@ def check_purged(content_hashes: Sequence[str]) -> None:
         raise InvalidInput(
             f"At most {MAX_BATCH} memories at once.", reason="batch_size_out_of_range", field="content_hashes"
         )
-    if not all(map(is_content_hash, content_hashes)):
+    if not all(map(is_id, content_hashes)):
         raise InvalidInput(
-            "A content_hash has 64 digits from 0 to 9 and a to f.",
+            f"An id has 64 digits from 0 to 9 and a to f, of which the first {MIN_PREFIX_DIGITS} or more are given.",
             reason="content_hash_invalid",
             field="content_hashes",
         )
+
+
+def is_id(text: str) -> bool:
+    """Whether it can be an id, or the first digits of one."""
+    return _ID.fullmatch(text) is not None
 
 
 def is_content_hash(text: str) -> bool:

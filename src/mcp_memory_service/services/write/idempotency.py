@@ -34,6 +34,12 @@ def _given(patch: MemoryPatch) -> dict[str, JsonValue]:
         given["memory_type"] = patch.memory_type
     if patch.metadata is not None:
         given["metadata"] = patch.metadata
+    if patch.content is not None:
+        given["content"] = patch.content
+    if patch.pinned is not None:
+        given["pinned"] = patch.pinned
+    if patch.expires_at is not UNSET:
+        given["expires_at"] = patch.expires_at
     return given
 
 

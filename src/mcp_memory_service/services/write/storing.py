@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ...embeddings.base import Embedder
 from ...embeddings.chunks import embed_chunks
 from ...errors import InvalidInput, QuotaExceeded
-from ...models import EmbeddedMemory, Memory, MemoryDraft, StoreOutcome, Vector, identity_hash
+from ...models import EmbeddedMemory, Memory, MemoryDraft, MemoryPatch, StoreOutcome, Vector, identity_hash
 from ...storage.ports import Store
 from . import checks
 
@@ -20,6 +20,8 @@ class ServiceLimits:
     max_content_chars: int = 100_000
     max_memories: int | None = None
     """In a namespace; writers of other processes may get past it by as many as they write at the same moment."""
+    trash_days: int = 7
+    """How long what is deleted can be brought back; 0 deletes at once."""
 
 
 class Storing:
@@ -51,9 +53,23 @@ class Storing:
         # Every character is looked at: a large batch would hold the event loop for a while.
         memories = await asyncio.to_thread(self._checked_batch, drafts)
         if self._limits.max_memories is None:
-            return await self._storage.store_batch(await self._embedded(memories))
+            return await self._store(drafts, memories)
         async with self._counting:  # what is counted holds until it is stored
-            return await self._storage.store_batch(await self._embedded(memories))
+            return await self._store(drafts, memories)
+
+    async def _store(self, drafts: Sequence[MemoryDraft], memories: Sequence[Memory]) -> list[StoreOutcome]:
+        embedded = await self._embedded(memories)
+        return await self._storage.store_batch(
+            [replace(item, supersedes=draft.supersedes) for item, draft in zip(embedded, drafts, strict=True)]
+        )
+
+    def checked_patch(self, patch: MemoryPatch) -> MemoryPatch:
+        return checks.checked_patch(patch, self._limits.max_content_chars)
+
+    async def vectors_of(self, content: str) -> tuple[Vector, ...]:
+        """Of a text that a memory shall have."""
+        (embedded,) = await embed_chunks(self._embedder, [content])
+        return embedded
 
     async def _embedded(self, memories: Sequence[Memory]) -> list[EmbeddedMemory]:
         """With their vectors. A text that the store has already keeps the vectors it has there: the model need not see
@@ -105,6 +121,7 @@ class Storing:
         checks.check_moment(draft.created_at, "created_at", latest)
         checks.check_moment(draft.updated_at, "updated_at", latest)
         checks.check_sequence(draft.sequence)
+        checks.check_expiry(draft.expires_at, latest)
         return Memory(
             content=draft.content,
             content_hash=identity_hash(draft.kind, draft.source, draft.anchor, draft.content),
@@ -120,4 +137,6 @@ class Storing:
             kind=draft.kind,
             anchor=draft.anchor,
             names=draft.names,
+            pinned=draft.pinned,
+            expires_at=draft.expires_at,
         )

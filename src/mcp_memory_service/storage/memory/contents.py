@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +20,8 @@ from ...models import (
     Vector,
     fold_tag,
     in_scope,
+    is_alive,
+    metadata_is,
 )
 from ..ports import KEYS_KEPT_MICROSECONDS, TextAnalyzer
 from .text import Words
@@ -61,6 +63,11 @@ class StoredMemory:
             and (where.scope is None or in_scope(memory.source, where.scope))
             and (where.after is None or memory.created_at >= where.after)
             and (where.before is None or memory.created_at < where.before)
+            and where.session in {None, memory.session}
+            and where.source in {None, memory.source}
+            and where.pinned in {None, memory.pinned}
+            and all(metadata_is(memory.metadata, each) for each in where.metadata)
+            and is_alive(memory, where)
         )
 
     def similarity(self, query: Direction) -> float:
@@ -110,6 +117,20 @@ class Contents:
         self.edges.pop(key, None)
         self.tags_versions[key[0]] += removed is not None and bool(removed.tags)
         return removed is not None
+
+    def move(self, key: MemoryKey, to_namespace: str, ended_at: int | None) -> Memory:
+        """To another namespace, in the place of one with the same id, with all that belongs to it."""
+        stored, target = self.memories[key], (to_namespace, key[1])
+        self.remove(target)
+        edges, feedback = self.edges.pop(key, None), self.feedback.pop(key, None)
+        self.remove(key)
+        memory = replace(stored.memory, namespace=to_namespace, ended_at=ended_at)
+        self.put([replace(stored, memory=memory)])
+        if edges:
+            self.edges[target] = edges
+        if feedback:
+            self.feedback[target] = feedback
+        return memory
 
     def first_outcome(self, namespace: str, key: IdempotencyKey) -> bool | None:
         """Whether the first request with this key found its memory; None if this is the first."""

@@ -36,6 +36,14 @@ def edges_to(
     return {each: edges for each, edges in found.items() if edges}
 
 
+def remove_edges_to(contents: Contents, namespaces: Sequence[str], ids: Sequence[str]) -> None:
+    """Those that lead there by an id, which is a digest of a text."""
+    for (owner, _), kept in contents.edges.items():
+        if owner in namespaces:
+            for edge in [edge for edge in kept.values() if edge.to in ids and not edge.by_name]:
+                del kept[edge.key]
+
+
 def resolve(contents: Contents, namespace: str, names: Sequence[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name in sorted(set(names)):

@@ -36,8 +36,10 @@ from ...models import (
     Vector,
     VectorSample,
     fold_tag,
+    history_of,
+    trash_of,
 )
-from ..merging import apply_patch, first_form, replaced, source_items, unite
+from ..merging import apply_patch, first_form, patched_id, replaced, source_items, superseded, unite
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent
 from ..vectors import checked_items, checked_vector
@@ -138,6 +140,11 @@ class MemoryStore:
     async def get_embedded(self, namespace: str, content_hashes: Sequence[str]) -> list[EmbeddedMemory]:
         return [EmbeddedMemory(stored.memory, stored.vectors) for stored in self._many(namespace, content_hashes)]
 
+    async def find_ids(self, namespace: str, prefix: str, limit: int) -> list[str]:
+        return sorted(
+            each for owner, each in self._contents.memories if owner == namespace and each.startswith(prefix)
+        )[:limit]
+
     async def get_all_tags(self, namespace: str) -> list[TagCount]:
         spellings: dict[str, str] = {}
         counts: Counter[str] = Counter()
@@ -193,45 +200,100 @@ class MemoryStore:
         for item in checked:
             key = (item.memory.namespace, item.memory.content_hash)
             existing = changed.get(key) or contents.memories.get(key)
-            if existing:
-                changed[key] = self._with_memory(existing, unite(existing.memory, item.memory))
-            else:
-                contents.last_number += 1
-                memory = first_form(item.memory)
-                changed[key] = StoredMemory.of(contents.last_number, memory, item.vectors, self._analyze)
+            changed[key] = self._stored(existing, item.memory, item.vectors)
             outcomes.append(StoreOutcome(changed[key].memory, created=existing is None))
         contents.put(changed.values())
+        for item in checked:
+            for old in item.supersedes:
+                self._supersede(item.memory, old)
         return outcomes
 
+    def _stored(self, existing: StoredMemory | None, memory: Memory, vectors: tuple[Vector, ...]) -> StoredMemory:
+        """As it is kept: as it comes, or united with the one that is there."""
+        if existing:
+            return self._with_memory(existing, unite(existing.memory, memory))
+        self._contents.last_number += 1
+        return StoredMemory.of(self._contents.last_number, first_form(memory), vectors, self._analyze)
+
+    def _supersede(self, new: Memory, old_id: str) -> None:
+        contents, old = self._contents, (new.namespace, old_id)
+        if old in contents.memories and old_id != new.content_hash:
+            contents.move(old, history_of(new.namespace), new.updated_at)
+            graph.add_edges(contents, new.namespace, [superseded(new.content_hash, old_id)])
+
     async def update(
-        self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, key: IdempotencyKey | None = None
+        self,
+        namespace: str,
+        content_hash: str,
+        patch: MemoryPatch,
+        now: int,
+        key: IdempotencyKey | None = None,
+        vectors: Sequence[Vector] = (),
     ) -> Memory | None:
         contents = self._contents
-        seen = key is not None and contents.first_outcome(namespace, key) is not None
+        if key is not None and contents.first_outcome(namespace, key) is not None:
+            found = self._many(namespace, [patched_id(content_hash, patch)])
+            return found[0].memory if found else None
         existing = contents.memories.get((namespace, content_hash))
         if existing is None:
             return None
-        if seen:
-            return existing.memory
-        patched = self._with_memory(existing, apply_patch(existing.memory, patch, now))
-        contents.put([patched])
+        patched = apply_patch(existing.memory, patch, now)
+        if patched.content_hash == content_hash:
+            contents.put([self._with_memory(existing, patched)])
+        else:
+            patched = self._revise(existing.memory, patched, tuple(vectors))
         if key is not None:
             contents.requests[namespace, key.key] = (key, True)
-        return patched.memory
+        return patched
 
-    async def delete(self, namespace: str, content_hash: str, key: IdempotencyKey | None = None) -> bool:
+    def _revise(self, old: Memory, new: Memory, vectors: tuple[Vector, ...]) -> Memory:
         contents = self._contents
-        if key is None:
-            return contents.remove((namespace, content_hash))
-        outcome = contents.first_outcome(namespace, key)
-        if outcome is None:
-            outcome = contents.remove((namespace, content_hash))
+        (item,) = checked_items([EmbeddedMemory(new, vectors)], contents.dimension)
+        source, target = (old.namespace, old.content_hash), (new.namespace, new.content_hash)
+        kept = self._stored(contents.memories.get(target), new, item.vectors)
+        contents.put([kept])
+        edges = contents.edges.pop(source, {}).values()
+        graph.add_edges(contents, new.namespace, [replace(edge, from_id=new.content_hash) for edge in edges])
+        said = {
+            query: replace(each, content_hash=new.content_hash)
+            for query, each in contents.feedback.pop(source, {}).items()
+        }
+        contents.feedback[target] = said | contents.feedback.get(target, {})
+        self._supersede(new, old.content_hash)
+        return kept.memory
+
+    async def delete(
+        self, namespace: str, content_hash: str, key: IdempotencyKey | None = None, *, trashed_at: int | None = None
+    ) -> bool:
+        contents, memory_key = self._contents, (namespace, content_hash)
+        outcome = None if key is None else contents.first_outcome(namespace, key)
+        if outcome is not None:
+            return outcome
+        outcome = memory_key in contents.memories
+        if outcome and trashed_at is not None:
+            contents.move(memory_key, trash_of(namespace), trashed_at)
+        contents.remove(memory_key)
+        if key is not None:
             contents.requests[namespace, key.key] = (key, outcome)
         return outcome
 
+    async def restore(self, namespace: str, content_hash: str, now: int) -> Memory | None:
+        contents, trashed = self._contents, (trash_of(namespace), content_hash)
+        found, live = contents.memories.get(trashed), contents.memories.get((namespace, content_hash))
+        if found is None:
+            return None
+        if live is None:
+            return contents.move(trashed, namespace, None)
+        united = self._with_memory(live, unite(live.memory, replace(found.memory, updated_at=now)))
+        contents.put([united])
+        contents.remove(trashed)
+        return united.memory
+
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
-        gone = [each for each in content_hashes if not self._contents.remove((namespace, each))]
-        return Purged(tuple(gone), erased=True)
+        places = (namespace, history_of(namespace), trash_of(namespace))
+        there = {each: [self._contents.remove((place, each)) for place in places] for each in content_hashes}
+        graph.remove_edges_to(self._contents, places, content_hashes)
+        return Purged(tuple(each for each, removed in there.items() if not any(removed)), erased=True)
 
     # --- the graph
 

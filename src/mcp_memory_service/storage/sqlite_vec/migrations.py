@@ -254,6 +254,25 @@ CREATE TRIGGER tags_removed AFTER DELETE ON tags BEGIN
 END;
 """
 
+# The life of a memory (docs/adr/0017). NULL is what nearly all of them have: it is read from the head of a row.
+_VERSION_8 = """
+ALTER TABLE memories ADD COLUMN pinned INTEGER CHECK (pinned = 1);
+ALTER TABLE memories ADD COLUMN expires_at INTEGER;
+ALTER TABLE memories ADD COLUMN edited_at INTEGER;
+ALTER TABLE memories ADD COLUMN ended_at INTEGER;
+CREATE INDEX memories_pinned ON memories (namespace, created_at DESC) WHERE pinned IS NOT NULL;
+CREATE INDEX memories_by_expiry ON memories (namespace, expires_at) WHERE expires_at IS NOT NULL;
+
+-- A memory is moved without its words and tags, which are counted by namespace.
+CREATE TRIGGER namespaces_changed AFTER UPDATE OF namespace ON memories BEGIN
+    INSERT INTO namespaces (namespace, tags_version)
+    SELECT new.namespace, coalesce((SELECT CAST(value AS INTEGER) FROM store_info WHERE key = 'tags_version'), 0)
+    WHERE NOT EXISTS (SELECT 1 FROM namespaces WHERE namespace = new.namespace);
+    DELETE FROM namespaces WHERE namespace = old.namespace AND memories = 0
+        AND NOT EXISTS (SELECT 1 FROM memories WHERE namespace = old.namespace);
+END;
+"""
+
 
 def _fill_words(connection: apsw.Connection, analyze: TextAnalyzer) -> None:
     tags = "(SELECT json_group_array(display ORDER BY position) FROM memory_tags WHERE memory_id = id)"
@@ -302,5 +321,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(_VERSION_5),
     Migration(_VERSION_6),
     Migration(_VERSION_7, _count_words),
+    Migration(_VERSION_8),
 )
 """Number n brings a file of version n to n + 1; a released one is never changed."""

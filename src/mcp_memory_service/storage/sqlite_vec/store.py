@@ -40,6 +40,7 @@ from ...models import (
     Tuning,
     Vector,
     VectorSample,
+    trash_of,
 )
 from ...private_files import remove_abandoned
 from ..merging import apply_patch, source_items
@@ -121,10 +122,12 @@ class SqliteVecStorage:
         prepared = await self._prepared_text(item.memory for item in items)
 
         def store_all(connection: apsw.Connection) -> list[StoreOutcome]:
-            return [
-                writes.store_memory(connection, item.memory, item.vectors, prepared)
-                for item in self._checked(connection, items)
-            ]
+            checked = self._checked(connection, items)
+            outcomes = [writes.store_memory(connection, item.memory, item.vectors, prepared) for item in checked]
+            for item in checked:
+                for old in item.supersedes:
+                    writes.supersede(connection, item.memory, old)
+            return outcomes
 
         return await self._write(store_all)
 
@@ -155,6 +158,9 @@ class SqliteVecStorage:
     async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
         return await self.connections.read(reads.sample_vectors, namespace, limit)
 
+    async def find_ids(self, namespace: str, prefix: str, limit: int) -> list[str]:
+        return await self.connections.read(reads.find_ids, namespace, prefix, limit)
+
     async def get_all_tags(self, namespace: str) -> list[TagCount]:
         return await self.connections.read(reads.all_tags, namespace)
 
@@ -171,14 +177,28 @@ class SqliteVecStorage:
         return await self.connections.read(reads.page_of_memories, where, offset, limit)
 
     async def update(
-        self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, key: IdempotencyKey | None = None
+        self,
+        namespace: str,
+        content_hash: str,
+        patch: MemoryPatch,
+        now: int,
+        key: IdempotencyKey | None = None,
+        vectors: Sequence[Vector] = (),
     ) -> Memory | None:
-        known = await self.get_many(namespace, [content_hash]) if patch.tags is not None else []
+        cuts_text = patch.tags is not None or patch.content is not None
+        known = await self.get_many(namespace, [content_hash]) if cuts_text else []
         prepared = await self._prepared_text(apply_patch(memory, patch, now) for memory in known)
-        return await self._write(idempotency.patch, namespace, content_hash, patch, now, prepared, key)
+        return await self._write(idempotency.patch, namespace, content_hash, patch, now, prepared, key, vectors)
 
-    async def delete(self, namespace: str, content_hash: str, key: IdempotencyKey | None = None) -> bool:
-        return await self._write(idempotency.delete, namespace, content_hash, key)
+    async def delete(
+        self, namespace: str, content_hash: str, key: IdempotencyKey | None = None, *, trashed_at: int | None = None
+    ) -> bool:
+        return await self._write(idempotency.delete, namespace, content_hash, key, trashed_at)
+
+    async def restore(self, namespace: str, content_hash: str, now: int) -> Memory | None:
+        found = await self.get_many(trash_of(namespace), [content_hash])
+        prepared = await self._prepared_text(found)
+        return await self._write(writes.restore_memory, namespace, content_hash, now, prepared)
 
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
         def delete_all(connection: apsw.Connection) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ....hybrid_search.columns.digests import DIGEST_BYTES
 from ..schema import pinned_embedding
 from .format.quantization import Quantizer
-from .format.segment import NO_SEQUENCE, NONE, Chunks, Documents
+from .format.segment import NEVER, NO_SEQUENCE, NONE, Chunks, Documents
 
 
 class Position(NamedTuple):
@@ -31,6 +31,7 @@ class DocumentRow(NamedTuple):
     memory_type: str | None
     session: str | None
     sequence: int | None
+    expires_at: int | None
     labels: str
     words: str
     names: str
@@ -39,9 +40,13 @@ class DocumentRow(NamedTuple):
 
 
 COLUMNS_OF_ROW = """
-    m.id, m.namespace, m.content_hash, m.created_at, m.memory_type, m.session, m.sequence, w.labels, w.words, w.names,
+    m.id, m.namespace, m.content_hash, m.created_at, m.memory_type, m.session, m.sequence, m.expires_at, w.labels,
+    w.words, w.names,
     (SELECT json_group_array(t.folded) FROM memory_tags mt JOIN tags t ON t.id = mt.tag_id WHERE mt.memory_id = m.id)
 """
+
+IS_INDEXED = "instr(m.namespace, '#') = 0"
+"""Histories and trash are searched rarely or never: without them, most stores have one namespace, which is faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ def batch_of(connection: apsw.Connection, memory_ids: Sequence[int]) -> Batch:
     rows = connection.execute(
         f"""
         SELECT {COLUMNS_OF_ROW} FROM json_each(?) asked CROSS JOIN memories m ON m.id = asked.value
-        JOIN memory_words w ON w.memory_id = m.id ORDER BY m.id
+        JOIN memory_words w ON w.memory_id = m.id WHERE {IS_INDEXED} ORDER BY m.id
         """,  # noqa: S608
         (json.dumps(list(memory_ids)),),
     )
@@ -135,6 +140,7 @@ def encoded_documents(
         memory_types=np.array([memory_types.add(row.memory_type) for row in rows], np.int32),
         sessions=np.array([sessions.add(row.session) for row in rows], np.int32),
         sequences=np.array([NO_SEQUENCE if row.sequence is None else row.sequence for row in rows], np.int64),
+        expires_at=np.array([NEVER if row.expires_at is None else row.expires_at for row in rows], np.int64),
         lengths=np.array(lengths, np.uint32),
     )
 

@@ -1,13 +1,16 @@
 """Requests that may have a key: one that has is carried out and noted in one transaction, and so not carried out
 twice."""
 
+from collections.abc import Sequence
+
 import apsw
 
 from ....errors import IdempotencyKeyReused
-from ....models import IdempotencyKey, Memory, MemoryPatch
+from ....models import IdempotencyKey, Memory, MemoryPatch, Vector
+from ...merging import patched_id
 from ...ports import KEYS_KEPT_MICROSECONDS, TextAnalyzer
 from ..rows import find_memory
-from .writes import delete_memory, patch_memory
+from .writes import delete_memory, patch_memory, trash_memory
 
 
 def patch(
@@ -18,20 +21,31 @@ def patch(
     now: int,
     analyze: TextAnalyzer,
     key: IdempotencyKey | None,
+    vectors: Sequence[Vector],
 ) -> Memory | None:
     if _first_outcome(connection, namespace, key) is not None:
-        found = find_memory(connection, namespace, content_hash)
+        found = find_memory(connection, namespace, patched_id(content_hash, change))
         return found[1] if found else None
-    patched = patch_memory(connection, namespace, content_hash, change, now, analyze)
+    patched = patch_memory(connection, namespace, content_hash, change, now, analyze, vectors)
     if patched is not None:
         _note(connection, namespace, key, found_memory=True)
     return patched
 
 
-def delete(connection: apsw.Connection, namespace: str, content_hash: str, key: IdempotencyKey | None) -> bool:
+def delete(
+    connection: apsw.Connection,
+    namespace: str,
+    content_hash: str,
+    key: IdempotencyKey | None,
+    trashed_at: int | None,
+) -> bool:
     outcome = _first_outcome(connection, namespace, key)
     if outcome is None:
-        outcome = delete_memory(connection, namespace, content_hash)
+        outcome = (
+            delete_memory(connection, namespace, content_hash)
+            if trashed_at is None
+            else trash_memory(connection, namespace, content_hash, trashed_at)
+        )
         _note(connection, namespace, key, found_memory=outcome)
     return outcome
 

@@ -32,11 +32,11 @@ def retrieve(connection: apsw.Connection, query_vector: Vector, limit: int, wher
     in SQL instead costs three times as much, for stores that mostly hold short texts.
     """
     matches, values = condition(where)
-    # CROSS JOIN fixes the order of the loops: a tag filter starts from the few tagged memories, all else from a
-    # sequential scan of the vectors.
+    # CROSS JOIN fixes the order of the loops: a filter that has an index starts from the few memories it leaves, all
+    # else from a sequential scan of the vectors.
     tables = (
         "memories m CROSS JOIN vectors v ON v.memory_id = m.id"
-        if where.tags
+        if where.tags or where.session is not None or where.pinned
         else "vectors v CROSS JOIN memories m ON m.id = v.memory_id"
     )
     sql = f"""
@@ -117,6 +117,16 @@ def sample_vectors(connection: apsw.Connection, namespace: str, limit: int) -> V
     return VectorSample(
         memories=len({memory_id for memory_id, _ in rows}), vectors=vectors.reshape(len(rows), -1 if rows else 0)
     )
+
+
+def find_ids(connection: apsw.Connection, namespace: str, prefix: str, limit: int) -> list[str]:
+    rows = connection.execute(
+        # "g" comes after all hex digits.
+        "SELECT content_hash FROM memories WHERE namespace = ? AND content_hash >= ? AND content_hash < ?"
+        " ORDER BY content_hash LIMIT ?",
+        (namespace, prefix, f"{prefix}g", limit),
+    )
+    return [content_hash for (content_hash,) in rows]
 
 
 def all_tags(connection: apsw.Connection, namespace: str) -> list[TagCount]:

@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import apsw
 
-from ....models import Candidate, Memory, MemoryFilter, QueryTerms, TextMatches, Vector
+from ....models import Candidate, Memory, MemoryFilter, QueryTerms, TextMatches, Vector, is_main
 from ...vectors import checked_vector
 from ..index import IndexReader
 from . import reads, text_search
+
+_UNASKED = (None,) * 6
 
 
 class SnapshotReads:
@@ -24,8 +26,11 @@ class SnapshotReads:
         self._dimension_of = dimension_of
 
     def _index_for(self, where: MemoryFilter) -> IndexReader | None:
-        """It knows neither sources nor kinds."""
-        return None if where.scope is not None or where.kinds else self._index
+        """It knows namespace, tags, types, times and expiry, and has nothing of histories and trash."""
+        unknown = (where.scope, where.session, where.source, where.pinned, where.expired_by, where.as_of)
+        if where.kinds or where.metadata or unknown != _UNASKED or where.ended_before is not None:
+            return None
+        return self._index if is_main(where.namespace) else None
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         index = self._index_for(where)
@@ -50,7 +55,7 @@ class SnapshotReads:
         return TextMatches(found, index.words_of_best(self._connection, found, terms, where.namespace))
 
     async def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
-        if self._index is None:
+        if self._index is None or not is_main(namespace):
             return text_search.inverse_document_frequencies(self._connection, namespace, words)
         return self._index.inverse_document_frequencies(namespace, words)
 
@@ -61,7 +66,7 @@ class SnapshotReads:
         return reads.tags_version(self._connection, namespace)
 
     async def count_all_memories(self, namespace: str) -> int:
-        if self._index is None:
+        if self._index is None or not is_main(namespace):
             return reads.count_all_memories(self._connection, namespace)
         return self._index.count_all_memories(namespace)
 

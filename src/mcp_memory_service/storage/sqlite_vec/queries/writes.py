@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import apsw
 
-from ....models import Memory, MemoryPatch, StoreOutcome, Vector, fold_tag
+from ....models import EmbeddedMemory, Memory, MemoryPatch, StoreOutcome, Vector, fold_tag, history_of, trash_of
 from ...merging import apply_patch, first_form, unite
 from ...ports import TextAnalyzer
+from ...vectors import checked_items
 from ..rows import SqlValue, find_memory
+from ..schema import pinned_embedding
 from ..tables import OWNED
 from ..text_index import insert_words
 
@@ -25,6 +28,53 @@ def store_memory(
     return StoreOutcome(memory=united, created=False)
 
 
+def supersede(connection: apsw.Connection, new: Memory, old_id: str) -> None:
+    """The old one goes to the history; nothing, if it is not there."""
+    found = find_memory(connection, new.namespace, old_id)
+    if found is None or old_id == new.content_hash:
+        return
+    move_memory(connection, *found, history_of(new.namespace), new.updated_at)
+    connection.execute(
+        """
+        INSERT INTO edges (memory_id, kind, by_name, target, weight)
+        SELECT id, 'supersedes', 0, ?, 1.0 FROM memories WHERE namespace = ? AND content_hash = ? ON CONFLICT DO NOTHING
+        """,
+        (old_id, new.namespace, new.content_hash),
+    )
+
+
+def move_memory(
+    connection: apsw.Connection, memory_id: int, memory: Memory, namespace: str, ended_at: int | None
+) -> Memory:
+    """To another namespace, in the place of one with the same id, with all that belongs to it."""
+    delete_memory(connection, namespace, memory.content_hash)
+    words = connection.execute(
+        "DELETE FROM memory_words WHERE memory_id = ? RETURNING memory_id, labels, words, names, tokens", (memory_id,)
+    ).fetchall()
+    connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
+    connection.execute("UPDATE memories SET namespace = ?, ended_at = ? WHERE id = ?", (namespace, ended_at, memory_id))
+    connection.executemany(
+        "INSERT INTO memory_words (memory_id, labels, words, names, tokens) VALUES (?, ?, ?, ?, ?)", words
+    )
+    _add_tags(connection, memory_id, namespace, memory.tags)
+    return replace(memory, namespace=namespace, ended_at=ended_at)
+
+
+def restore_memory(
+    connection: apsw.Connection, namespace: str, content_hash: str, now: int, analyze: TextAnalyzer
+) -> Memory | None:
+    found = find_memory(connection, trash_of(namespace), content_hash)
+    if found is None:
+        return None
+    live = find_memory(connection, namespace, content_hash)
+    if live is None:
+        return move_memory(connection, *found, namespace, None)
+    united = unite(live[1], replace(found[1], updated_at=now))
+    save_changes(connection, *live, united, analyze)
+    delete_memory(connection, trash_of(namespace), content_hash)
+    return united
+
+
 def patch_memory(
     connection: apsw.Connection,
     namespace: str,
@@ -32,14 +82,45 @@ def patch_memory(
     patch: MemoryPatch,
     now: int,
     analyze: TextAnalyzer,
+    vectors: Sequence[Vector],
 ) -> Memory | None:
     found = find_memory(connection, namespace, content_hash)
     if found is None:
         return None
     memory_id, existing = found
     patched = apply_patch(existing, patch, now)
+    if patched.content_hash != content_hash:
+        return _revise(connection, memory_id, existing, patched, vectors, analyze)
     save_changes(connection, memory_id, existing, patched, analyze)
     return patched
+
+
+def _revise(
+    connection: apsw.Connection,
+    old_row: int,
+    old: Memory,
+    new: Memory,
+    vectors: Sequence[Vector],
+    analyze: TextAnalyzer,
+) -> Memory:
+    """The new version takes over what belongs to the old one; what the new one has already stays."""
+    (item,) = checked_items([EmbeddedMemory(new, tuple(vectors))], pinned_embedding(connection)[1])
+    kept = store_memory(connection, new, item.vectors, analyze).memory
+    new_row = connection.execute(
+        "SELECT id FROM memories WHERE namespace = ? AND content_hash = ?", (new.namespace, new.content_hash)
+    ).get
+    for table in ("edges", "feedback"):
+        connection.execute(f"UPDATE OR IGNORE {table} SET memory_id = ? WHERE memory_id = ?", (new_row, old_row))  # noqa: S608
+        connection.execute(f"DELETE FROM {table} WHERE memory_id = ?", (old_row,))  # noqa: S608
+    supersede(connection, new, old.content_hash)
+    return kept
+
+
+def trash_memory(connection: apsw.Connection, namespace: str, content_hash: str, trashed_at: int) -> bool:
+    found = find_memory(connection, namespace, content_hash)
+    if found is not None:
+        move_memory(connection, *found, trash_of(namespace), trashed_at)
+    return found is not None
 
 
 def delete_memory(connection: apsw.Connection, namespace: str, content_hash: str) -> bool:
@@ -56,15 +137,16 @@ def delete_memory(connection: apsw.Connection, namespace: str, content_hash: str
 
 
 def purge_memory(connection: apsw.Connection, namespace: str, content_hash: str) -> bool:
-    """With the edges that lead to it by its id, which is a digest of its text."""
+    """With the edges that lead to it by its id, which is a digest of its text; in history and trash as well."""
+    places = (namespace, history_of(namespace), trash_of(namespace))
     connection.execute(
         """
         DELETE FROM edges WHERE target = ? AND NOT by_name
-            AND memory_id IN (SELECT id FROM memories WHERE namespace = ?)
+            AND memory_id IN (SELECT id FROM memories WHERE namespace IN (?, ?, ?))
         """,
-        (content_hash, namespace),
+        (content_hash, *places),
     )
-    return delete_memory(connection, namespace, content_hash)
+    return sum(delete_memory(connection, place, content_hash) for place in places) > 0
 
 
 def touch(connection: apsw.Connection) -> None:
@@ -80,10 +162,14 @@ def insert_memory(
     memory_id = connection.execute(
         """
         INSERT INTO memories (namespace, content_hash, created_at, content, kind,
-            updated_at, memory_type, source, session, sequence, metadata, anchor)
-        VALUES (?, ?, ?, ?, nullif(?, 'memory'), ?, ?, ?, ?, ?, ?, ?) RETURNING id
+            edited_at, ended_at, updated_at, memory_type, source, session, sequence, metadata, anchor, pinned,
+            expires_at)
+        VALUES (?, ?, ?, ?, nullif(?, 'memory'), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
         """,
-        (new.namespace, new.content_hash, new.created_at, new.content, new.kind, *_changeable(new)),
+        (
+            *(new.namespace, new.content_hash, new.created_at, new.content, new.kind, new.edited_at, new.ended_at),
+            *_changeable(new),
+        ),
     ).get
     connection.executemany(
         "INSERT INTO vectors (memory_id, embedding) VALUES (?, ?)",
@@ -101,7 +187,7 @@ def save_changes(connection: apsw.Connection, memory_id: int, old: Memory, new: 
     connection.execute(
         """
         UPDATE memories SET updated_at = ?, memory_type = ?, source = ?, session = ?, sequence = ?, metadata = ?,
-            anchor = ? WHERE id = ?
+            anchor = ?, pinned = ?, expires_at = ? WHERE id = ?
         """,
         (*_changeable(new), memory_id),
     )
@@ -118,7 +204,11 @@ def save_changes(connection: apsw.Connection, memory_id: int, old: Memory, new: 
 def _changeable(new: Memory) -> tuple[SqlValue, ...]:
     """The columns of a row that may change, in the order of both statements above."""
     metadata = json.dumps(new.metadata, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return (new.updated_at, new.memory_type, new.source, new.session, new.sequence, metadata, new.anchor)
+    pinned = 1 if new.pinned else None
+    return (
+        *(new.updated_at, new.memory_type, new.source, new.session, new.sequence, metadata, new.anchor),
+        *(pinned, new.expires_at),
+    )
 
 
 def _add_names(connection: apsw.Connection, memory_id: int, names: Sequence[str]) -> None:

@@ -23,6 +23,7 @@ from ..format.segment import NAME, TAG, WORD, Chunks, Documents, tag_term, term_
 from ..format.segment_file import Column, Header, SegmentData, write_segment_file
 from ..source import (
     COLUMNS_OF_ROW,
+    IS_INDEXED,
     Batch,
     DocumentRow,
     NameCodes,
@@ -88,7 +89,7 @@ class AllRows:
     def batches(self, size: int) -> Iterator[Batch]:
         sql = f"""
             SELECT {COLUMNS_OF_ROW} FROM memories m JOIN memory_words w ON w.memory_id = m.id
-            WHERE m.id > ? ORDER BY m.id LIMIT ?
+            WHERE m.id > ? AND {IS_INDEXED} ORDER BY m.id LIMIT ?
         """  # noqa: S608
         while True:
             with _one_snapshot(self._connection):

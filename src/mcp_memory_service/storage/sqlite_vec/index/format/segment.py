@@ -15,6 +15,8 @@ WORD, NAME, TAG = b"w", b"n", b"t"
 NONE = -1
 """The code of a name that is not there."""
 NO_SEQUENCE = np.iinfo(np.int64).min
+NEVER = np.iinfo(np.int64).max
+"""When a memory expires that does not."""
 
 _FREQUENCY_BITS = 24
 
@@ -116,6 +118,7 @@ class Documents:
     memory_types: NDArray[np.int32]
     sessions: NDArray[np.int32]
     sequences: NDArray[np.int64]
+    expires_at: NDArray[np.int64]
     lengths: NDArray[np.uint32]
     """In tokens, of all that the text index has of it."""
 
@@ -149,6 +152,8 @@ class Segment:
     """Whether the rows of chunks are those of documents."""
     has_sessions: bool
     """Whether any of the documents has a place in a session."""
+    first_expiry: int
+    """When the first of the documents expires."""
     first: int = 0
     """The number of its first document among those of all segments."""
     live: Mask | None = None
@@ -166,4 +171,5 @@ class Segment:
         size = documents.memory_ids.size
         one_each = chunks.documents.size == size and bool((chunks.documents == np.arange(size)).all())
         sessions = bool((documents.sessions != NONE).any() or (documents.sequences != NO_SEQUENCE).any())
-        return cls(size, documents, chunks, postings, places, session, one_each, sessions)
+        first_expiry = int(documents.expires_at.min(initial=NEVER))
+        return cls(size, documents, chunks, postings, places, session, one_each, sessions, first_expiry)

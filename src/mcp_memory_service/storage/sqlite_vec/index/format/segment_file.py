@@ -24,7 +24,7 @@ from .....private_files import new_private_file
 from ...file.connection import real_path
 from ..source import Position
 
-FORMAT = 4
+FORMAT = 5
 """A file of another one is built anew, not read."""
 COLUMNS: Mapping[str, str] = {
     "memory_ids": "<i8 documents",
@@ -34,6 +34,7 @@ COLUMNS: Mapping[str, str] = {
     "memory_types": "<i4 documents",
     "sessions": "<i4 documents",
     "sequences": "<i8 documents",
+    "expires_at": "<i8 documents",
     "lengths": "<u4 documents",
     "session_names": "|u1 bytes",
     "session_starts": "<i8 sessions",

@@ -311,6 +311,8 @@ class IndexReader:
                 conditions.append(documents.created_at >= where.after)
             if where.before is not None:
                 conditions.append(documents.created_at < where.before)
+            if where.alive_at is not None and segment.first_expiry <= where.alive_at:
+                conditions.append(documents.expires_at > where.alive_at)
             masks.append(reduce(np.logical_and, conditions) if conditions else None)
         return masks
 

@@ -1,0 +1,61 @@
+"""From what a caller calls a memory to the memory that it is now."""
+
+from collections.abc import Callable
+
+from ..errors import AmbiguousId, MemoryNotFound
+from ..models import Memory, history_of
+from ..storage.ports import Store
+from .write import checks
+
+MAX_CANDIDATES = 10
+"""Named when an id is ambiguous."""
+
+
+class Ids:
+    """Ids may be given by their first digits, and by those of an earlier version of the memory."""
+
+    def __init__(self, storage: Store, namespace: str) -> None:
+        self._storage = storage
+        self._namespace = namespace
+
+    async def current(self, asked: str, may_see: Callable[[Memory], bool] = lambda _: True) -> Memory:
+        """The memory of this id, or the one that took its place; MemoryNotFound if there is none that the caller may
+        see, AmbiguousId if there are several."""
+        found = await self.one_in(self._namespace, asked, may_see)
+        if found is None:
+            past = await self.one_in(history_of(self._namespace), asked, may_see)
+            found = None if past is None else await self._successor(past.content_hash, may_see)
+        if found is None:
+            raise MemoryNotFound(asked)
+        return found
+
+    async def one_in(
+        self, namespace: str, asked: str, may_see: Callable[[Memory], bool] = lambda _: True
+    ) -> Memory | None:
+        """Among the memories of one namespace; None if none has it."""
+        # What is no id at all is the id of nothing; the store is not asked, for it may be no text either.
+        digits = asked.lower()
+        if not checks.is_id(digits):
+            raise MemoryNotFound(asked)
+        ids = [digits]
+        if not checks.is_content_hash(digits):
+            ids = await self._storage.find_ids(namespace, digits, MAX_CANDIDATES)
+        found = [memory for memory in await self._storage.get_many(namespace, ids) if may_see(memory)]
+        if len(found) > 1:
+            raise AmbiguousId(asked, [memory.content_hash for memory in found])
+        return found[0] if found else None
+
+    async def _successor(self, content_hash: str, may_see: Callable[[Memory], bool]) -> Memory | None:
+        """What superseded what superseded it, and so on, up to a memory that nothing did."""
+        passed: set[str] = set()
+        while content_hash not in passed:
+            passed.add(content_hash)
+            for namespace in (self._namespace, history_of(self._namespace)):
+                edges = (await self._storage.edges_to(namespace, [content_hash], ["supersedes"])).get(content_hash, ())
+                if edges and namespace == self._namespace:
+                    found = await self._storage.get_many(namespace, [edges[0].from_id])
+                    return next((memory for memory in found if may_see(memory)), None)
+                if edges:
+                    content_hash = edges[0].from_id
+                    break
+        return None

@@ -1,0 +1,62 @@
+"""A search that also sees what was superseded: the history of the namespace is asked beside it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ...models import Candidate, Memory, MemoryFilter, QueryTerms, TextMatches, Vector, history_of
+from ...storage.ports import SearchReads
+
+
+class WithHistory:
+    """Each list is that of both, best first. Words are as rare, and texts as long on average, as they are in the one of
+    the two that a memory is in; counts and tags are those of the namespace."""
+
+    def __init__(self, reads: SearchReads) -> None:
+        self._reads = reads
+
+    async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
+        live = await self._reads.retrieve(query_vector, limit, where)
+        return _merged(live, await self._reads.retrieve(query_vector, limit, _past(where)), limit)
+
+    async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
+        live = await self._reads.search_by_tag(weights, limit, where)
+        return _merged(live, await self._reads.search_by_tag(weights, limit, _past(where)), limit)
+
+    async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
+        live = await self._reads.search_by_text(terms, limit, where)
+        past = await self._reads.search_by_text(terms, limit, _past(where))
+        found = _merged(live.candidates, past.candidates, limit)
+        leads = bool(live.candidates) and found[0] == live.candidates[0]
+        return TextMatches(found, live.best_has if leads else past.best_has)
+
+    async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
+        return await self._reads.adjacent(content_hashes, limit, where)
+
+    async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
+        live = await self._reads.get_many(namespace, content_hashes)
+        found = {memory.content_hash: memory for memory in live}
+        missing = [each for each in content_hashes if each not in found]
+        past = await self._reads.get_many(history_of(namespace), missing) if missing else []
+        found |= {memory.content_hash: replace(memory, namespace=namespace) for memory in past}
+        return [found[each] for each in content_hashes if each in found]
+
+    async def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
+        return await self._reads.inverse_document_frequencies(namespace, words)
+
+    async def tags_version(self, namespace: str) -> int:
+        return await self._reads.tags_version(namespace)
+
+    async def count_all_memories(self, namespace: str) -> int:
+        return await self._reads.count_all_memories(namespace)
+
+
+def _past(where: MemoryFilter) -> MemoryFilter:
+    return replace(where, namespace=history_of(where.namespace))
+
+
+def _merged(live: Sequence[Candidate], past: Sequence[Candidate], limit: int) -> Sequence[Candidate]:
+    """Of a text that is in both, the one that holds now."""
+    if not past:
+        return live
+    by_id = {candidate.content_hash: candidate for candidate in (*past, *live)}
+    return sorted(by_id.values(), key=lambda each: (-each.score, -each.created_at, each.content_hash))[:limit]
