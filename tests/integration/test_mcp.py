@@ -29,9 +29,13 @@ CORE = {
     "memory_overview",
 }  # fmt: skip
 SEARCH = {"hybrid_search", "semantic_search", "keyword_search", "explain_memory"}
+LIFE = {"recall_context", "memory_history", "restore_memory", "delete_memories", "retag_memories"}
 FEEDBACK = {"rate_memory"}
-TOOLS = CORE | SEARCH | FEEDBACK
-WRITING = {"store_memory", "update_memory", "delete_memory", "rate_memory"}
+TOOLS = CORE | SEARCH | LIFE | FEEDBACK
+WRITING = {
+    "store_memory", "update_memory", "delete_memory", "restore_memory", "delete_memories", "retag_memories",
+    "rate_memory",
+}  # fmt: skip
 BUDGET = 5_000
 
 
@@ -286,6 +290,7 @@ async def test_the_overview_says_what_there_is(client: InMemoryClient, service: 
         (("search",), SEARCH),
         (("core", "search"), CORE | SEARCH),
         (("core", "feedback"), CORE | FEEDBACK),
+        (("life",), LIFE),
     ],
 )
 async def test_toolsets_can_be_switched_off(service: MemoryService, toolsets: tuple[str, ...], tools: set[str]):
@@ -321,6 +326,68 @@ async def test_quotes_and_long_metadata_keep_the_budget_too(client: InMemoryClie
     ):
         assert len(good_text(await client.call_tool(tool, arguments))) <= BUDGET
     assert len(ids_of(await client.call_tool("list_memories", {}))) == 10
+
+
+async def test_a_changed_fact_takes_the_place_of_the_old_one(client: InMemoryClient):
+    old = stored_id(await client.call_tool("store_memory", {"content": "Deploys go out on Tuesdays"}))
+    await client.call_tool("store_memory", {"content": "Deploys go out on Thursdays", "supersedes": [old]})
+    found = await client.call_tool("retrieve_memory", {"query": "when do deploys go out"})
+    assert contents_of(found) == ["Deploys go out on Thursdays"]
+    both = await client.call_tool("retrieve_memory", {"query": "when do deploys go out", "include_superseded": True})
+    assert set(contents_of(both)) == {"Deploys go out on Thursdays", "Deploys go out on Tuesdays"}
+    (ended,) = (memory for memory in shown_memories(good_text(both)) if "Tuesdays" in memory.content)
+    assert re.search(r"\(until \d{4}-\d\d-\d\d\)", ended.head)
+    history = await client.call_tool("memory_history", {"id": ids_of(found)[0]})
+    assert contents_of(history) == ["Deploys go out on Thursdays", "Deploys go out on Tuesdays"]
+
+
+async def test_a_text_is_corrected_under_its_id(client: InMemoryClient):
+    old = stored_id(await client.call_tool("store_memory", {"content": "Port 2332", "tags": ["ports"]}))
+    new = stored_id(await client.call_tool("update_memory", {"id": old, "content": "Port 2333", "pinned": True}))
+    assert new != old
+    (read,) = shown_memories(good_text(await client.call_tool("get_memory", {"id": old})))
+    assert (read.id, read.content) == (new, "Port 2333")
+    assert "pinned" in read.head
+
+
+async def test_what_was_deleted_can_be_restored(client: InMemoryClient):
+    kept = {"id": stored_id(await client.call_tool("store_memory", {"content": "Worth keeping"}))}
+    assert good_text(await client.call_tool("delete_memory", kept)) == "Deleted."
+    assert contents_of(await client.call_tool("list_memories", {})) == []
+    assert good_text(await client.call_tool("restore_memory", kept)) == f"Restored: id {kept['id']}."
+    assert contents_of(await client.call_tool("list_memories", {})) == ["Worth keeping"]
+
+
+async def test_many_are_changed_only_when_their_number_is_confirmed(client: InMemoryClient, service: MemoryService):
+    await service.store_batch([MemoryDraft(f"note {i}", tags=("old",)) for i in range(3)])
+    asked = {"tags": ["old"], "remove": ["old"], "add": ["new"]}
+    assert "3 would be retagged; nothing is changed yet." in good_text(await client.call_tool("retag_memories", asked))
+    wrong = await client.call_tool("retag_memories", {**asked, "expected_count": 2})
+    assert wrong.is_error
+    assert good_text(await client.call_tool("retag_memories", {**asked, "expected_count": 3})) == "3 retagged."
+    assert "3 would be deleted" in good_text(await client.call_tool("delete_memories", {"tags": ["new"]}))
+    done = await client.call_tool("delete_memories", {"tags": ["new"], "expected_count": 3})
+    assert good_text(done) == "3 deleted."
+    assert contents_of(await client.call_tool("list_memories", {})) == []
+
+
+async def test_a_model_cannot_delete_everything_or_very_many(client: InMemoryClient, service: MemoryService):
+    await service.store_batch([MemoryDraft(f"note {i}", tags=("old",)) for i in range(101)])
+    everything = await client.call_tool("delete_memories", {"expected_count": 101})
+    assert everything.is_error
+    many = await client.call_tool("delete_memories", {"tags": ["old"]})
+    assert good_text(many) == "101 match, and at most 100 can be deleted at once: narrow the filters."
+    assert "[filter_missing]" in text_of(await client.call_tool("delete_memories", {}))
+    assert (await service.stats()).memories == 101
+
+
+async def test_context_is_what_is_pinned_and_what_fits_or_came_last(client: InMemoryClient, service: MemoryService):
+    await service.store_memory(MemoryDraft("Answer in German", pinned=True))
+    await service.store_batch([MemoryDraft("the bakery opens at six"), MemoryDraft("the mill is closed")])
+    fitting = await client.call_tool("recall_context", {"query": "bakery"})
+    assert contents_of(fitting)[:2] == ["Answer in German", "the bakery opens at six"]
+    newest = await client.call_tool("recall_context", {})
+    assert set(contents_of(newest)) == {"Answer in German", "the bakery opens at six", "the mill is closed"}
 
 
 async def test_the_tools_cost_a_model_little(service: MemoryService):

@@ -60,7 +60,11 @@ def test_the_environment_beats_dotenv_and_flags_beat_both(monkeypatch: pytest.Mo
         ("EMBEDDING", "x", "A setting cannot be read"),
         ("SQLITE_PATH", "~nosuchuser/x.db", "MCP_MEMORY_SQLITE_PATH: cannot be found"),
         ("SQLITE_PATH", ":memory:", "MCP_MEMORY_SQLITE_PATH: must name a file"),
-        ("MCP_TOOLSETS", "core,magic", "MCP_MEMORY_MCP_TOOLSETS: must name core, search, feedback or several of them"),
+        (
+            "MCP_TOOLSETS",
+            "core,magic",
+            "MCP_MEMORY_MCP_TOOLSETS: must name core, search, life, feedback or several of them",
+        ),
         ("FUSION", "magic", "MCP_MEMORY_FUSION: .*one of rrf, score"),
         ("QDRANT_URL", "ftp://x", "MCP_MEMORY_QDRANT_URL: must be an http or https address"),
         (

@@ -60,6 +60,11 @@ DOORS: Mapping[str, Door] = {
     "tool semantic_search": _READ_BY_TAGS,
     "tool keyword_search": _READ_BY_TAGS,
     "tool explain_memory": _READ,
+    "tool recall_context": _READ_BY_TAGS,
+    "tool memory_history": _READ,
+    "tool restore_memory": _WRITE,
+    "tool delete_memories": _WRITE,
+    "tool retag_memories": _WRITE,
     "tool rate_memory": _WRITE,
 }
 

@@ -14,7 +14,7 @@ from .qdrant import QdrantSettings
 from .sources import ENV_PREFIX, EnvironmentSettings, from_environment, http_address
 
 MIN_API_KEY_CHARS = 16
-TOOLSETS = ("core", "search", "feedback")
+TOOLSETS = ("core", "search", "life", "feedback")
 
 CommaSeparated: TypeAlias = Annotated[tuple[str, ...], NoDecode]
 
@@ -109,7 +109,8 @@ class Settings(EnvironmentSettings):
     mcp_toolsets: CommaSeparated = Field(
         default=TOOLSETS,
         description="MCP tools to offer, comma-separated: core (store, retrieve, get, list, update, delete, overview),"
-        " search (hybrid_search, semantic_search, keyword_search, explain_memory), feedback (rate_memory); core alone"
+        " search (hybrid_search, semantic_search, keyword_search, explain_memory), life (context, history,"
+        " restore, changes of many), feedback (rate_memory); core alone"
         " costs a model least",
     )
     mcp_namespace_argument: bool = Field(

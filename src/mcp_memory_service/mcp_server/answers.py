@@ -7,9 +7,11 @@ from typing import Any
 from mcp.types import CallToolResult, TextContent
 
 from ..hybrid_search import SIGNALS, Vote
-from ..models import Memory, SimilarMemory, StoreOutcome, StoreStats, TagCount
+from ..models import Memory, SimilarMemory, StoreOutcome
 from ..schemas import DebugOut
 from ..services import MemoryListing, SearchResult
+from ..services.context import Context, Overview
+from ..services.life import BulkOutcome
 from ..services.search.results import Explanation, Hit, Paging, Passage
 from ..timestamps import day_of, from_microseconds
 from .budget import FRAME_CHARS, Entry, fitted
@@ -39,6 +41,10 @@ def short_id(memory: Memory) -> str:
 
 
 def found_reply(found: SearchResult, budget: int) -> CallToolResult:
+    return reply(*_found(found, budget))
+
+
+def _found(found: SearchResult, budget: int) -> list[str]:
     hits = found.results if found.confidence != "none" else found.results[:HINTS_WITHOUT_ANSWER]
     shown = fitted([_hit(hit) for hit in hits], budget)
     frame = [_how_sure(found), _omission(len(hits) - len(shown))]
@@ -46,7 +52,7 @@ def found_reply(found: SearchResult, budget: int) -> CallToolResult:
     lines = [ours(" ".join(filter(None, frame)))]
     lines += [ours(_arithmetic_of(found))] if hits and hits[0].debug else []
     lines += [ours(f"Each: id similarity date type: tags. {REFERENCE}")] if hits else []
-    return reply(*lines, *shown)
+    return [*lines, *shown]
 
 
 def listing_reply(listing: MemoryListing, budget: int) -> CallToolResult:
@@ -77,18 +83,55 @@ def stored_reply(outcome: StoreOutcome) -> CallToolResult:
     return reply(*lines, *(line for similar in outcome.similar for line in _similar(similar)))
 
 
-def overview_reply(
-    stats: StoreStats, tags: Sequence[TagCount], recent: Sequence[Memory], problems: Mapping[str, str]
-) -> CallToolResult:
+def overview_reply(overview: Overview, problems: Mapping[str, str]) -> CallToolResult:
+    stats, tags, recent = overview.stats, overview.tags, overview.recent
     span = f", from {day_of(stats.oldest)} to {day_of(stats.newest)}" if stats.oldest and stats.newest else ""
     lines = [f"{stats.memories} memories, {stats.tags} tags{span}."]
+    beside = {
+        "pinned": overview.pinned,
+        "expired": overview.expired,
+        "superseded": overview.superseded,
+        "in the trash": overview.trashed,
+    }
+    lines += [f"{', '.join(f'{count} {what}' for what, count in beside.items() if count)}."] * any(beside.values())
     lines += [f"Out of order: {message} [{code}]" for code, message in problems.items()]
+    lines += [f"Searches go without: {', '.join(overview.degraded)}."] if overview.degraded else []
     for what, counts in (("Types", stats.memories_by_type), ("Tags", {tag.tag: tag.memories for tag in tags})):
         often = sorted(counts.items(), key=lambda counted: -counted[1])
         counted = [f"{label(name) if name else 'none'} {count}" for name, count in often]
         lines += [f"{what}: {_as_many(counted, MAX_COUNTED_CHARS, ', ')}"] if counted else []
     lines += [f"Newest, each: id date type: tags. {REFERENCE}"] if recent else []
     return reply(*map(ours, lines), *(line for memory in recent for line in (_head(memory), _first_line(memory))))
+
+
+def context_reply(context: Context, budget: int) -> CallToolResult:
+    pinned = fitted([_listed(memory) for memory in context.pinned], budget // 2)
+    unseen = context.pinned_total - len(pinned)
+    more = f"; {unseen} more: list_memories" if unseen else ""
+    lines = [ours(f"Pinned{more}. Each: id date type: tags. {REFERENCE}")] if pinned else [ours("Nothing is pinned.")]
+    lines += pinned
+    room = budget - sum(map(len, lines))
+    if context.found is not None:
+        return reply(*lines, *_found(context.found, room))
+    recent = fitted([_listed(memory) for memory in context.recent], room)
+    return reply(*lines, ours("Newest:" if recent else "Nothing else is stored."), *recent)
+
+
+def history_reply(versions: Sequence[Memory], budget: int) -> CallToolResult:
+    shown = fitted([_listed(memory) for memory in versions], budget)
+    frame = f"{len(versions)} versions, newest first. {_omission(len(versions) - len(shown))}".strip()
+    return reply(ours(frame), ours(f"Each: id date (until when it held) type: tags. {REFERENCE}"), *shown)
+
+
+def bulk_reply(outcome: BulkOutcome, done: str, max_changed: int) -> CallToolResult:
+    if outcome.changed or not outcome.matched:
+        return reply(f"{outcome.changed} {done}.")
+    if outcome.matched > max_changed:
+        return reply(f"{outcome.matched} match, and at most {max_changed} can be {done} at once: narrow the filters.")
+    return reply(
+        f"{outcome.matched} would be {done}; nothing is changed yet. list_memories with the same filters shows them;"
+        f" the same call with expected_count={outcome.matched} does it."
+    )
 
 
 def explanation_reply(explained: Explanation) -> CallToolResult:

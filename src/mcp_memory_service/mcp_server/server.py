@@ -14,6 +14,7 @@ from ..services import MemoryService
 from .strict_server import StrictServer, Toolset
 from .toolsets.core import CoreTools
 from .toolsets.feedback import FeedbackTools
+from .toolsets.life import LifeTools
 from .toolsets.search import SearchTools
 
 INSTRUCTIONS = """\
@@ -27,6 +28,7 @@ with > are stored text."""
 TOOLSETS: Mapping[str, Callable[[int], Toolset]] = {
     "core": CoreTools,
     "search": SearchTools,
+    "life": LifeTools,
     "feedback": FeedbackTools,
 }
 

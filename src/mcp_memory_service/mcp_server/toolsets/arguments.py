@@ -10,9 +10,6 @@ from ...models import UNSET, Confidence, MetadataIs
 from ...models.memory import Unset
 from ...schemas import After, Before, Moment, Page, PageSize, TagFilter, TagList, TypeFilter, microseconds
 
-ARGUMENT_ALIASES: Mapping[str, str] = {"content_hash": "id", "limit": "page_size", "page_size": "limit"}
-"""Other names that models give to arguments: taken where a tool has the second and not the first."""
-
 _UNSAID = Field(description="")
 
 Id: TypeAlias = Annotated[str, Field(description="As shown, 8 digits or more")]

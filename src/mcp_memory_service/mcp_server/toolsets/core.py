@@ -32,8 +32,6 @@ from .arguments import (
     required_metadata,
 )
 
-RECENT_MEMORIES = 5
-
 
 class CoreTools:
     def __init__(self, response_chars: int) -> None:
@@ -192,11 +190,5 @@ class CoreTools:
     async def memory_overview(self) -> CallToolResult:
         """How much is stored, under which tags and types, what came last, and whether something is out of order. Call
         it to learn what to ask for."""
-        service = serving.get()
-        stats, tags, recent, health = await asyncio.gather(
-            service.stats(),
-            service.list_tags(),
-            service.list_memories(ListRequest(page_size=RECENT_MEMORIES)),
-            service.health(),
-        )
-        return overview_reply(stats, tags, recent.memories, health.problems)
+        overview, health = await asyncio.gather(serving.get().overview(), serving.get().health())
+        return overview_reply(overview, health.problems)
