@@ -417,6 +417,9 @@ async def test_a_schema_says_what_a_call_needs_and_no_more(client: InMemoryClien
         "required": ["id"],
     }
     found = schemas["retrieve_memory"]["properties"]
-    assert found["mode"] == {"enum": ["hybrid", "semantic", "keyword"], "default": "hybrid"}
+    assert found["min_confidence"] == {
+        "enum": ["high", "low", "none"],
+        "description": "Nothing, if less sure than this",
+    }
     assert found["tags"]["items"] == {"type": "string"}
     assert found["page_size"]["default"] == 10

@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.mcp_answers import shown_memories
+from tests.support.mcp_answers import shown_memories, text_of
 
 from mcp_memory_service.mcp_server.answers import (
     context_reply,
@@ -18,7 +18,15 @@ from mcp_memory_service.mcp_server.answers import (
 )
 from mcp_memory_service.mcp_server.budget import Entry, content_shares, fitted, fitting_chars
 from mcp_memory_service.mcp_server.fence import MARK, as_json, label, ours, quoted
-from mcp_memory_service.models import Memory, SimilarMemory, StoreOutcome, StoreStats, TagCount, content_hash
+from mcp_memory_service.models import (
+    Confidence,
+    Memory,
+    SimilarMemory,
+    StoreOutcome,
+    StoreStats,
+    TagCount,
+    content_hash,
+)
 from mcp_memory_service.services import MemoryListing, SearchResult
 from mcp_memory_service.services.context import Context, Overview
 from mcp_memory_service.services.search.results import Hit, Paging, Passage
@@ -53,12 +61,9 @@ def memory_of(content: str, name: str = "plain") -> Memory:
     return Memory(content, content_hash(content), 0, 0, (name,), name, {name: name}, source=name, session=name)
 
 
-def result_of(*hits: Hit, **named: object) -> SearchResult:
-    return SearchResult(hits, "q", Paging(1, 10, len(hits)), 0.5, (), (), 1.0, "hybrid", **named)  # pyright: ignore[reportArgumentType]
-
-
-def text_of(reply: object) -> str:
-    return reply.content[0].text  # type: ignore[attr-defined, no-any-return]  # pyright: ignore
+def result_of(*hits: Hit, confidence: Confidence = "high") -> SearchResult:
+    paging = Paging(1, 10, len(hits))
+    return SearchResult(hits, "q", paging, 0.5, (), (), 1.0, "hybrid", confidence=confidence)
 
 
 @given(TEXTS)

@@ -26,8 +26,10 @@ Before_: TypeAlias = Annotated[Before, _UNSAID]
 AsOf: TypeAlias = Annotated[Moment | None, Field(description="Date to answer as of")]
 Page_: TypeAlias = Annotated[Page, _UNSAID]
 PageSize_: TypeAlias = Annotated[PageSize, Field(description="Up to 100")]
-Similarity: TypeAlias = Annotated[float | None, Field(ge=-1, le=1)]
-MinConfidence: TypeAlias = Confidence | None
+Similarity: TypeAlias = Annotated[
+    float | None, Field(ge=-1, le=1, description="Leave out what is less near in meaning")
+]
+MinConfidence: TypeAlias = Annotated[Confidence | None, Field(description="Nothing, if less sure than this")]
 MetadataFilter: TypeAlias = Annotated[
     dict[str, str | int | float | bool | None] | None, Field(description="Keys with values; null: any")
 ]
