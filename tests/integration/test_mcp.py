@@ -365,6 +365,8 @@ async def test_many_are_changed_only_when_their_number_is_confirmed(client: InMe
     wrong = await client.call_tool("retag_memories", {**asked, "expected_count": 2})
     assert wrong.is_error
     assert good_text(await client.call_tool("retag_memories", {**asked, "expected_count": 3})) == "3 retagged."
+    again = {"tags": ["new"], "add": ["new"], "expected_count": 3}
+    assert good_text(await client.call_tool("retag_memories", again)) == "0 retagged."
     assert "3 would be deleted" in good_text(await client.call_tool("delete_memories", {"tags": ["new"]}))
     done = await client.call_tool("delete_memories", {"tags": ["new"], "expected_count": 3})
     assert good_text(done) == "3 deleted."

@@ -123,8 +123,8 @@ def history_reply(versions: Sequence[Memory], budget: int) -> CallToolResult:
     return reply(ours(frame), ours(f"Each: id date (until when it held) type: tags. {REFERENCE}"), *shown)
 
 
-def bulk_reply(outcome: BulkOutcome, done: str, max_changed: int) -> CallToolResult:
-    if outcome.changed or not outcome.matched:
+def bulk_reply(outcome: BulkOutcome, done: str, max_changed: int, *, confirmed: bool) -> CallToolResult:
+    if confirmed or not outcome.matched:
         return reply(f"{outcome.changed} {done}.")
     if outcome.matched > max_changed:
         return reply(f"{outcome.matched} match, and at most {max_changed} can be {done} at once: narrow the filters.")

@@ -61,7 +61,8 @@ class LifeTools:
         """Delete all memories that pass the filters. Call it twice: first without expected_count, which only counts
         them, then with it. For one memory use delete_memory."""
         request = _filter(tags, tag_match, memory_type, session, source, after, before, metadata)
-        return bulk_reply(await serving.get().delete_matching(request, expected_count), "deleted", MAX_CHANGED)
+        outcome = await serving.get().delete_matching(request, expected_count)
+        return bulk_reply(outcome, "deleted", MAX_CHANGED, confirmed=expected_count is not None)
 
     async def retag_memories(
         self,
@@ -81,7 +82,7 @@ class LifeTools:
         expected_count, which only counts them. For one memory use update_memory."""
         request = _filter(tags, tag_match, memory_type, session, source, after, before, metadata)
         outcome = await serving.get().retag_matching(request, add or (), remove or (), expected_count)
-        return bulk_reply(outcome, "retagged", MAX_CHANGED)
+        return bulk_reply(outcome, "retagged", MAX_CHANGED, confirmed=expected_count is not None)
 
 
 def _filter(
