@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...hybrid_search import Evidence, FusionMethod, Vote
-from ...models import Memory, SearchMode, SearchRequest
+from ...models import Confidence, Memory, SearchMode, SearchRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,15 @@ class ScoreBreakdown:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a content."""
+
+    start: int
+    """Its first character, counted from 0."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     memory: Memory
     score: float
@@ -33,6 +42,8 @@ class Hit:
     snippet: str | None = None
     """The part of the content where words of the query stand, marked; None if there are none."""
     debug: ScoreBreakdown | None = None
+    passages: tuple[Passage, ...] = ()
+    """The parts of a long content that match best, in the order of the text; empty if the content is short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,7 @@ class SearchResult:
     mode: SearchMode
     evidence: Evidence | None = None
     """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
+    confidence: Confidence = "high"
 
 
 @dataclass(frozen=True, slots=True)
