@@ -122,7 +122,7 @@ async def open_service(
             storage,
             embedder,
             tuned=settings.hybrid.policy,
-            limits=ServiceLimits(settings.max_content_chars, settings.max_memories),
+            limits=ServiceLimits(settings.max_content_chars, settings.max_memories, settings.similar_on_store),
             searchers=searchers,
         )
         if warm_up:

@@ -7,10 +7,23 @@ from typing import Any
 import click
 from pydantic import BaseModel
 
-from ..schemas import DebugOut, EvidenceOut, ExplainOut, HitOut, ListOut, MemoryOut, PurgedOut, RetrieveOut, StatsOut
+from ..schemas import (
+    DebugOut,
+    EvidenceOut,
+    ExplainOut,
+    HitOut,
+    ListOut,
+    MemoryOut,
+    PurgedOut,
+    RetrieveOut,
+    StatsOut,
+    StoredOut,
+)
 from .terminal import printable_json, say
 
 SHOWN_CHARS = 200
+SHOWN_DIGITS = 12
+"""Of an id: enough to name it in other commands."""
 
 
 def show(out: BaseModel | Mapping[str, Any], text: str, *, as_json: bool) -> None:
@@ -20,6 +33,14 @@ def show(out: BaseModel | Mapping[str, Any], text: str, *, as_json: bool) -> Non
         click.echo(printable_json(out.model_dump_json(indent=2)))
     else:
         click.echo(printable_json(json.dumps(out, indent=2)))
+
+
+def render_stored(stored: StoredOut, summary: str) -> str:
+    similar = [
+        f"Similar: {other.id[:SHOWN_DIGITS]} ({other.similarity:.2f}) {_shortened(other.text, SHOWN_CHARS)}"
+        for other in stored.similar
+    ]
+    return "\n".join([summary, *similar])
 
 
 def render_hits(found: RetrieveOut) -> str:

@@ -1,6 +1,7 @@
 """The shapes on the wire, shared by REST, MCP and the command line's `--json`."""
 
 from .answers import (
+    SIMILAR_CHARS,
     BatchOut,
     DebugOut,
     EvidenceOut,
@@ -14,6 +15,7 @@ from .answers import (
     RankedOut,
     RetrieveOut,
     SearchOut,
+    SimilarOut,
     StatsOut,
     StoredOut,
     TagsOut,
@@ -51,6 +53,7 @@ from .requests import (
 
 __all__ = [
     "MAX_ERRORS",
+    "SIMILAR_CHARS",
     "After",
     "BatchIn",
     "BatchOut",
@@ -78,6 +81,7 @@ __all__ = [
     "RetrieveIn",
     "RetrieveOut",
     "SearchOut",
+    "SimilarOut",
     "StatsOut",
     "StoredOut",
     "TagFilter",

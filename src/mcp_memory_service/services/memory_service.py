@@ -132,7 +132,7 @@ class MemoryService:
         BatchIncomplete says what is stored if a server fails half-way; sending the batch again is safe.
         """
         try:
-            return await self._storing.store_batch(drafts)
+            return await self._storing.store_batch(drafts, self._required_tags)
         finally:
             self._tags.forget()
 

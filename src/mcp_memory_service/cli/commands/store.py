@@ -11,7 +11,7 @@ from ...errors import InvalidInput
 from ...schemas import FeedbackIn, MemoryIn, PurgedOut, StoredOut
 from ..flags import JSON, parsed_as, with_settings
 from ..local_service import ask
-from ..rendering import render_purged, show
+from ..rendering import render_purged, render_stored, show
 from ..terminal import say
 
 
@@ -44,7 +44,8 @@ def store(asked: MemoryIn, settings: Settings, as_json: bool) -> None:
       mcp-memory store "Use port 2333 for rathole" --tag rathole --type decision
     """
     outcome = ask(settings, lambda service: service.store_memory(asked.draft()), may_create=True)
-    show(StoredOut.of(outcome), outcome.summary, as_json=as_json)
+    stored = StoredOut.of(outcome)
+    show(stored, render_stored(stored, outcome.summary), as_json=as_json)
 
 
 @click.command()
