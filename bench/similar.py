@@ -18,12 +18,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.eval.own_corpus import memory_drafts
 
-from mcp_memory_service.bootstrap import open_backends
+from mcp_memory_service.bootstrap import open_backends, open_existing
 from mcp_memory_service.config import load_settings
 from mcp_memory_service.hybrid_search.text.words import split_words
 from mcp_memory_service.models import EmbeddedMemory, Memory, content_hash
-from mcp_memory_service.services import MemoryService, ServiceLimits
+from mcp_memory_service.services import DEFAULT_THRESHOLD, MemoryService, ServiceLimits, find_duplicates
 from mcp_memory_service.storage.ports import Store
+from mcp_memory_service.timestamps import now_microseconds
 
 TIMED = 100
 FILLED_AT_ONCE = 500
@@ -66,6 +67,15 @@ async def milliseconds_of_stores(folder: Path, size: int, *, with_index: bool) -
         return {find: tuple(1000 * seconds / TIMED) for find, seconds in spent.items()}
 
 
+async def seconds_of_duplicates(folder: Path, size: int) -> tuple[float, float]:
+    """CPU and clock of the search for duplicates in the store that was filled for the figures without an index."""
+    settings = load_settings({"sqlite_path": folder / f"{size}-False.db"})
+    async with open_existing(settings) as storage:
+        before = time.process_time(), time.perf_counter()
+        await find_duplicates(storage, "default", now_microseconds(), lambda *_: None, DEFAULT_THRESHOLD)
+        return time.process_time() - before[0], time.perf_counter() - before[1]
+
+
 async def main(sizes: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
@@ -77,6 +87,8 @@ async def main(sizes: list[int]) -> None:
                     f" {cpu_similar:.1f} with similar (x {cpu_similar / cpu:.2f});"
                     f" clock {clock:.1f}, {clock_similar:.1f}"
                 )
+            cpu, clock = await seconds_of_duplicates(Path(folder), size)
+            print(f"{size:>7,} memories: duplicates in {cpu:.1f} s of CPU, {clock:.1f} s")
 
 
 if __name__ == "__main__":

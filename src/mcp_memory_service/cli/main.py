@@ -84,6 +84,7 @@ for _name, _target, _summary in (
     ),
     ("search", "search.search", "Find what is remembered about QUERY, best first."),
     ("list", "search.list_memories", "List memories, newest first."),
+    ("duplicates", "duplicates.duplicates", "List memories that say nearly the same, and merge them."),
     ("config", "config.config", "Show every setting, its value and where that comes from."),
     ("stats", "search.stats", "Show how much is stored, and with which model."),
     (

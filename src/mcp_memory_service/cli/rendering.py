@@ -1,12 +1,13 @@
 """Answers as text for people."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 from pydantic import BaseModel
 
+from ..models import Memory
 from ..schemas import (
     DebugOut,
     EvidenceOut,
@@ -19,6 +20,8 @@ from ..schemas import (
     StatsOut,
     StoredOut,
 )
+from ..services import Cluster, Duplicates
+from ..timestamps import day_of
 from .terminal import printable_json, say
 
 SHOWN_CHARS = 200
@@ -41,6 +44,21 @@ def render_stored(stored: StoredOut, summary: str) -> str:
         for other in stored.similar
     ]
     return "\n".join([summary, *similar])
+
+
+def render_clusters(found: Duplicates, listed: Sequence[Cluster], threshold: float) -> str:
+    lines = [
+        f"{len(found.clusters):,} clusters among {found.compared:,} memories, of a cosine similarity from"
+        f" {threshold:g}; {len(listed):,} listed"
+    ]
+    for number, cluster in enumerate(listed, start=1):
+        lines += ["", f"{number:>3}. keep      {_row(cluster.kept)}"]
+        lines += [f"     {each.similarity:.3f}     {_row(each.memory)}" for each in cluster.others]
+    return "\n".join(lines)
+
+
+def _row(memory: Memory) -> str:
+    return f"{memory.content_hash[:SHOWN_DIGITS]} {day_of(memory.created_at)} {_shortened(memory.content, 100)}"
 
 
 def render_hits(found: RetrieveOut) -> str:

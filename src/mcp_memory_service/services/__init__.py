@@ -3,12 +3,16 @@
 from .memory_service import AskedSignals, MemoryService
 from .search.results import MemoryListing, SearchResult
 from .search.searchers import PoolLimits, SearcherPool
+from .write.duplicates import DEFAULT_THRESHOLD, Cluster, Duplicates, find_duplicates, merge_cluster
 from .write.migration import Migration, MigrationReport
 from .write.storing import ServiceLimits
 from .write.transfer import Import, ImportLine, ImportReport, every_memory
 
 __all__ = [
+    "DEFAULT_THRESHOLD",
     "AskedSignals",
+    "Cluster",
+    "Duplicates",
     "Import",
     "ImportLine",
     "ImportReport",
@@ -21,4 +25,6 @@ __all__ = [
     "SearcherPool",
     "ServiceLimits",
     "every_memory",
+    "find_duplicates",
+    "merge_cluster",
 ]
