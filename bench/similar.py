@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.eval.own_corpus import memory_drafts
 
 from mcp_memory_service.bootstrap import open_backends, open_existing
+from mcp_memory_service.cli.progress import ProgressLine
 from mcp_memory_service.config import load_settings
 from mcp_memory_service.hybrid_search.text.words import split_words
 from mcp_memory_service.models import EmbeddedMemory, Memory, content_hash
@@ -72,7 +73,7 @@ async def seconds_of_duplicates(folder: Path, size: int) -> tuple[float, float]:
     settings = load_settings({"sqlite_path": folder / f"{size}-False.db"})
     async with open_existing(settings) as storage:
         before = time.process_time(), time.perf_counter()
-        await find_duplicates(storage, "default", now_microseconds(), lambda *_: None, DEFAULT_THRESHOLD)
+        await find_duplicates(storage, "default", now_microseconds(), ProgressLine(), DEFAULT_THRESHOLD)
         return time.process_time() - before[0], time.perf_counter() - before[1]
 
 
