@@ -126,7 +126,9 @@ async def open_service(
             storage,
             embedder,
             tuned=settings.hybrid.policy,
-            limits=ServiceLimits(settings.max_content_chars, settings.max_memories, settings.trash_days),
+            limits=ServiceLimits(
+                settings.max_content_chars, settings.max_memories, settings.trash_days, settings.similar_on_store
+            ),
             searchers=searchers,
         )
         if warm_up:

@@ -1,13 +1,13 @@
 """Answers as text for people."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 from pydantic import BaseModel
 
-from ..models import SHOWN_DIGITS
+from ..models import SHOWN_DIGITS, Memory
 from ..schemas import (
     BulkOut,
     ContextOut,
@@ -22,10 +22,15 @@ from ..schemas import (
     PurgedOut,
     RetrieveOut,
     StatsOut,
+    StoredOut,
 )
+from ..services import Cluster, Duplicates
+from ..timestamps import day_of
 from .terminal import printable_json, say
 
 SHOWN_CHARS = 200
+SHOWN_DIGITS = 12
+"""Of an id: enough to name it in other commands."""
 
 
 def show(out: BaseModel | Mapping[str, Any], text: str, *, as_json: bool) -> None:
@@ -35,6 +40,29 @@ def show(out: BaseModel | Mapping[str, Any], text: str, *, as_json: bool) -> Non
         click.echo(printable_json(out.model_dump_json(indent=2)))
     else:
         click.echo(printable_json(json.dumps(out, indent=2)))
+
+
+def render_stored(stored: StoredOut, summary: str) -> str:
+    similar = [
+        f"Similar: {other.id[:SHOWN_DIGITS]} ({other.similarity:.2f}) {_shortened(other.text, SHOWN_CHARS)}"
+        for other in stored.similar
+    ]
+    return "\n".join([summary, *similar])
+
+
+def render_clusters(found: Duplicates, listed: Sequence[Cluster], threshold: float) -> str:
+    lines = [
+        f"{len(found.clusters):,} clusters among {found.compared:,} memories, of a cosine similarity from"
+        f" {threshold:g}; {len(listed):,} listed"
+    ]
+    for number, cluster in enumerate(listed, start=1):
+        lines += ["", f"{number:>3}. keep      {_row(cluster.kept)}"]
+        lines += [f"     {each.similarity:.3f}     {_row(each.memory)}" for each in cluster.others]
+    return "\n".join(lines)
+
+
+def _row(memory: Memory) -> str:
+    return f"{memory.short_id} {day_of(memory.created_at)} {_shortened(memory.content, 100)}"
 
 
 def render_hits(found: RetrieveOut, stored: int) -> str:

@@ -106,6 +106,10 @@ class Settings(EnvironmentSettings):
     max_content_chars: int = Field(
         default=100_000, ge=1, le=1_000_000, description="Maximum length of the content of one memory, in characters"
     )
+    similar_on_store: bool = Field(
+        default=True,
+        description="Answer a store of up to 10 memories with others that they may repeat, correct or contradict",
+    )
     mcp_response_chars: int = Field(
         default=20_000,
         ge=1_000,

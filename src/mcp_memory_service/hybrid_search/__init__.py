@@ -13,6 +13,7 @@ from .evidence import (
 )
 from .fusion import combine_results_rrf, fuse_rrf, fuse_scores, rrf_score
 from .graph import missing_neighbours, neighbour_boosts
+from .likeness import MIN_LIKENESS, compared_words, likeness, mean_direction
 from .policy import FusionMethod, RankingPolicy
 from .recency import apply_recency_decay, recency_factor
 from .signals import (
@@ -36,6 +37,7 @@ from .text.tokens import indexed_text, query_terms, word_tokens
 __all__ = [
     "BALANCED_ALPHA",
     "KEYWORD",
+    "MIN_LIKENESS",
     "NEIGHBOUR",
     "SIGNALS",
     "STOP_WORDS",
@@ -59,14 +61,17 @@ __all__ = [
     "best_first",
     "chosen_signals",
     "combine_results_rrf",
+    "compared_words",
     "dividing_tags",
     "extract_query_keywords",
     "fuse_rrf",
     "fuse_scores",
     "get_adaptive_alpha",
     "indexed_text",
+    "likeness",
     "limit_alpha_for_named_tags",
     "matched_spans",
+    "mean_direction",
     "missing_neighbours",
     "neighbour_boosts",
     "query_terms",

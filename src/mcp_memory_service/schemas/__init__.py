@@ -1,6 +1,7 @@
 """The shapes on the wire, shared by REST, MCP and the command line's `--json`."""
 
 from .answers import (
+    SIMILAR_CHARS,
     BatchOut,
     BulkOut,
     ContextOut,
@@ -18,6 +19,7 @@ from .answers import (
     RankedOut,
     RetrieveOut,
     SearchOut,
+    SimilarOut,
     StatsOut,
     StoredOut,
     TagsOut,
@@ -58,6 +60,7 @@ from .requests import (
 
 __all__ = [
     "MAX_ERRORS",
+    "SIMILAR_CHARS",
     "After",
     "BatchIn",
     "BatchOut",
@@ -92,6 +95,7 @@ __all__ = [
     "RetrieveIn",
     "RetrieveOut",
     "SearchOut",
+    "SimilarOut",
     "StatsOut",
     "StoredOut",
     "TagFilter",

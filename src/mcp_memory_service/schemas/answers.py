@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field
 
 from ..hybrid_search import KEYWORD, NEIGHBOUR, SIGNALS, TAG, VECTOR, Evidence, FusionMethod, Vote
-from ..models import Memory, Purged, SearchMode, StoreOutcome, StoreStats, TagCount
+from ..models import Memory, Purged, SearchMode, SimilarMemory, StoreOutcome, StoreStats, TagCount
 from ..services.outcomes import MAX_PINNED, BulkOutcome, Context, Overview
 from ..services.search.results import Explanation, Hit, MemoryListing, Paging, ScoreBreakdown, SearchResult
 from .fields import StoredMoment
@@ -14,6 +14,7 @@ from .fields import StoredMoment
 AHEAD_CHARS = 200
 MAX_BULK_IDS = 100
 """Listed in an answer about many."""
+SIMILAR_CHARS = 200
 
 
 class MemoryOut(BaseModel):
@@ -44,20 +45,40 @@ class ExportOut(MemoryOut):
     ended_at: None = Field(default=None, exclude=True)
 
 
+class SimilarOut(BaseModel):
+    id: str = Field(description="The content_hash of the other memory")
+    text: str = Field(description=f"Its first {SIMILAR_CHARS} characters")
+    similarity: float = Field(description="Cosine similarity")
+
+    @classmethod
+    def of(cls, similar: SimilarMemory) -> "SimilarOut":
+        memory = similar.memory
+        text = memory.content[:SIMILAR_CHARS]
+        return cls(id=memory.content_hash, text=text, similarity=round(similar.similarity, 3))
+
+
 class StoredOut(BaseModel):
     content_hash: str
     created: bool = Field(description="False when the same content was there already; tags and metadata are united")
     memory: MemoryOut
+    similar: list[SimilarOut] = Field(
+        description="Other memories that this one may repeat, correct or contradict, most similar first"
+    )
 
     @classmethod
     def of(cls, outcome: StoreOutcome) -> "StoredOut":
         return cls(
-            content_hash=outcome.memory.content_hash, created=outcome.created, memory=MemoryOut.of(outcome.memory)
+            content_hash=outcome.memory.content_hash,
+            created=outcome.created,
+            memory=MemoryOut.of(outcome.memory),
+            similar=[SimilarOut.of(similar) for similar in outcome.similar],
         )
 
 
 class BatchOut(BaseModel):
-    results: list[StoredOut] = Field(description="In the order of the request")
+    results: list[StoredOut] = Field(
+        description="In the order of the request; `similar` is empty in batches of more than 10"
+    )
 
 
 class SignalOut(BaseModel):

@@ -138,7 +138,8 @@ class MemoryService:
         BatchIncomplete says what is stored if a server fails half-way; sending the batch again is safe.
         """
         try:
-            return await self._storing.store_batch([await self._with_superseded(draft) for draft in drafts])
+            resolved = [await self._with_superseded(draft) for draft in drafts]
+            return await self._storing.store_batch(resolved, self._required_tags)
         finally:
             self._tags.forget()
 
