@@ -3,6 +3,7 @@
 from .alpha import BALANCED_ALPHA, AdaptiveThresholds, get_adaptive_alpha
 from .columns.fused import Fused, FusedCandidate, Vote, best_first
 from .columns.pool import Pool
+from .confidence import VectorStanding, certainty, confidence_of, is_at_least, vector_standing, word_coverage
 from .evidence import (
     Evidence,
     WordEvidence,
@@ -50,6 +51,7 @@ __all__ = [
     "RankingPolicy",
     "Signal",
     "TagVocabulary",
+    "VectorStanding",
     "Vote",
     "WordEvidence",
     "above_baseline",
@@ -57,14 +59,17 @@ __all__ = [
     "apply_recency_decay",
     "as_rare_as_they_are_few",
     "best_first",
+    "certainty",
     "chosen_signals",
     "combine_results_rrf",
+    "confidence_of",
     "dividing_tags",
     "extract_query_keywords",
     "fuse_rrf",
     "fuse_scores",
     "get_adaptive_alpha",
     "indexed_text",
+    "is_at_least",
     "limit_alpha_for_named_tags",
     "matched_spans",
     "missing_neighbours",
@@ -79,6 +84,8 @@ __all__ = [
     "stands_alone",
     "tag_weights",
     "vector_prominence",
+    "vector_standing",
+    "word_coverage",
     "word_evidence",
     "word_tokens",
 ]
