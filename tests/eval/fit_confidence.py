@@ -31,7 +31,7 @@ from mcp_memory_service.evaluation.dataset import Dataset, EvaluationQuery, load
 from mcp_memory_service.evaluation.embedding_cache import CachedEmbedder
 from mcp_memory_service.evaluation.metrics import separation
 from mcp_memory_service.evaluation.runner import Collections
-from mcp_memory_service.hybrid_search import KEYWORD, VECTOR
+from mcp_memory_service.hybrid_search import KEYWORD, VECTOR, VectorStanding
 from mcp_memory_service.hybrid_search.confidence import MIN_HIGH, MIN_LOW, certainty
 from mcp_memory_service.services import MemoryService
 
@@ -147,35 +147,34 @@ def judged(asked: Asked, numbers: NDArray[np.float64], columns: Sequence[int]) -
     return [rows[:, columns] @ numbers[:-1] + numbers[-1] for rows in (asked.answered, asked.removed, asked.foreign)]
 
 
-def precision_at(recall: float, answered: NDArray[np.float64], without: NDArray[np.float64]) -> float:
+def precision_at(recall: float, answered: Sequence[float], without: Sequence[float]) -> float:
     """Where so large a part of the answered is accepted, the share of those with an answer among as many of both."""
-    accepted = float((without >= np.quantile(answered, 1.0 - recall)).mean())
+    accepted = float(np.mean(np.array(without) >= np.quantile(answered, 1.0 - recall)))
     return recall / (recall + accepted)
 
 
-def report(sets: Sequence[Asked]) -> None:
+def report(sets: Sequence[Asked]) -> str:
+    lines: list[str] = []
     for form, columns in FORMS.items():
-        print(f"\n{form}: {np.round(fitted(sets, columns), 2).tolist()}")
+        lines += ["", f"{form}: {np.round(fitted(sets, columns), 2).tolist()}"]
         for asked in sets:
             others = fitted([other for other in sets if other is not asked], columns)
-            answered, removed, foreign = judged(asked, others, columns)
-            print(
-                f"| {asked.name} | {len(answered)} / {len(removed)}"
-                f" | {separation(answered.tolist(), removed.tolist()):.2f}"
-                f" | {precision_at(STATED_RECALL, answered, removed):.2f}"
-                f" | {separation(answered.tolist(), foreign.tolist()):.3f}"
-                f" | {precision_at(STATED_RECALL, answered, foreign):.2f} |"
-            )
-    print("\nas it is in force: high and none of those with an answer, without, about something else")
+            answered, removed, foreign = (scores.tolist() for scores in judged(asked, others, columns))
+            columns_shown = [
+                f"{len(answered)} / {len(removed)}",
+                f"{separation(answered, removed):.2f}",
+                f"{precision_at(STATED_RECALL, answered, removed):.2f}",
+                f"{separation(answered, foreign):.3f}",
+            ]
+            lines.append(" | ".join([asked.name, *columns_shown]))
+    lines += ["", "As it is in force, with an answer, without, about something else:"]
     for asked in sets:
-        print(
-            f"| {asked.name} | " + " | ".join(f"{_levels(g)}" for g in (asked.answered, asked.removed, asked.foreign))
-        )
+        groups = (asked.answered, asked.removed, asked.foreign)
+        lines.append(" | ".join([asked.name, *map(_levels, groups)]))
+    return "\n".join(lines)
 
 
 def _levels(rows: Rows) -> str:
-    from mcp_memory_service.hybrid_search import VectorStanding
-
     sure = [
         certainty(VectorStanding(similarity, lead), coverage) or 0.0 for similarity, lead, coverage in rows.tolist()
     ]
@@ -183,13 +182,13 @@ def _levels(rows: Rows) -> str:
     return f"{high:.0%} high, {none:.0%} none"
 
 
-async def main(folders: Sequence[Path], queries: int, cache: Path) -> None:
+async def main(folders: Sequence[Path], queries: int, cache: Path) -> str:
     datasets = [load_dataset(folder).with_queries(queries) for folder in folders]
     foreign = [[query.text for query in dataset.with_queries(FOREIGN_QUERIES).queries] for dataset in datasets]
     sets = [await ask_own(foreign[0], cache)]
     for dataset, others in zip(datasets, foreign[1:] + foreign[:1], strict=True):
         sets.append(await ask_public(dataset, others, cache))
-    report(sets)
+    return report(sets)
 
 
 if __name__ == "__main__":
@@ -198,4 +197,4 @@ if __name__ == "__main__":
     parser.add_argument("--queries", type=int, default=400, help="of each set, evenly chosen")
     parser.add_argument("--cache", type=Path, required=True, help="file in which vectors are kept between runs")
     arguments = parser.parse_args()
-    asyncio.run(main(arguments.data, arguments.queries, arguments.cache))
+    print(asyncio.run(main(arguments.data, arguments.queries, arguments.cache)))
