@@ -79,9 +79,9 @@ def test_a_standing_is_measured_from_chance_to_the_same_text(scores: list[float]
 
 
 def test_the_lead_is_over_the_fifth_and_counts_less_over_fewer():
-    assert vector_standing([0.8, 0.7, 0.7, 0.7, 0.4, 0.1]) == VectorStanding(0.8, pytest.approx(0.4))
-    assert vector_standing([0.8, 0.4, 0.4]) == VectorStanding(0.8, pytest.approx(0.2))
-    assert vector_standing([0.8]) == VectorStanding(0.8, 0.0)
+    assert vector_standing([0.75, 0.7, 0.7, 0.7, 0.25, 0.1]) == VectorStanding(0.75, 0.5)
+    assert vector_standing([0.75, 0.25, 0.25]) == VectorStanding(0.75, 0.25)
+    assert vector_standing([0.75]) == VectorStanding(0.75, 0.0)
     assert vector_standing([]) is None
 
 

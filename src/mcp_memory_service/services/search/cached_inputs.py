@@ -52,6 +52,10 @@ class Chance(NamedTuple):
     deviation: float
 
 
+NO_CHANCE = Chance(0.0, 0.0)
+"""Of no vectors."""
+
+
 @dataclass(frozen=True, slots=True)
 class SimilarityBaseline:
     """What similarity to expect by chance: a query against a sample of the stored vectors."""
@@ -65,7 +69,7 @@ class SimilarityBaseline:
 
     def chance(self, query_vector: Vector) -> Chance:
         if self.sample.memories == 0:
-            return Chance(0.0, 0.0)
+            return NO_CHANCE
         # Row by row, each too short for BLAS to take threads: a product with the whole matrix takes all cores, and
         # searches that come together then wait for each other.
         mean, deviation = mean_and_deviation(np.vecdot(self.sample.vectors, query_vector))

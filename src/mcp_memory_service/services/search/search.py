@@ -261,9 +261,10 @@ class Search:
     # page
 
     async def _page(self, request: SearchRequest, where: MemoryFilter, ranking: Ranking, snapshot: Snapshot) -> _Page:
-        confidence = ranking.results.confidence
-        cut = len(ranking.fused) > 0 and not is_at_least(confidence, request.min_confidence)
-        paging = Paging(page=request.page, page_size=request.page_size, total=0 if cut else len(ranking.fused))
+        ranked = len(ranking.fused)
+        confidence = ranking.results.confidence if ranked else "none"
+        cut = ranked > 0 and not is_at_least(confidence, request.min_confidence)
+        paging = Paging(page=request.page, page_size=request.page_size, total=0 if cut else ranked)
         page = ranking.fused[:0] if cut else ranking.fused[paging.offset : paging.offset + paging.page_size]
         memories = await snapshot.reads.get_many(where.namespace, page.content_hashes) if page else []
         # Snippets read every word: of short texts they are made before another thread would start.

@@ -32,7 +32,7 @@ from ...hybrid_search import (
 from ...hybrid_search.columns.candidates import Candidates
 from ...models import Candidate, Confidence, MemoryFilter
 from ...storage.ports import SearchReads, Snapshot, StartRead
-from .cached_inputs import Inputs, KnownTags, SimilarityBaseline
+from .cached_inputs import NO_CHANCE, Inputs, KnownTags, SimilarityBaseline
 from .query import Missing, SignalQuery, note
 
 # Taken when the corpus cannot be counted: it then counts as small, and alpha is balanced.
@@ -96,9 +96,7 @@ class SignalResults:
 
     @property
     def confidence(self) -> Confidence:
-        """How sure they are that what they found answers the query, by as many of them as could tell."""
-        if not any(result.candidates for result in self.by_signal.values()):
-            return "none"
+        """How sure they are that what they found answers the query, as far as they can tell."""
         return confidence_of(certainty(self.of(VECTOR).standing, self.of(KEYWORD).coverage))
 
     @property
@@ -159,11 +157,11 @@ async def _ask_vectors(asking: Asking) -> SignalResult:
     if isinstance(found, Missing):
         return _failed(found, *unweighed)
     columns, memories = Candidates.of(found), await asking.counting
-    prominence, standing = None, vector_standing(columns.scores)
+    prominence, chance, sampled = None, NO_CHANCE, 0
     if isinstance(baseline, SimilarityBaseline) and columns and memories:
-        chance = baseline.chance(vector)
+        chance, sampled = baseline.chance(vector), len(baseline.sample.vectors)
         prominence = baseline.prominence(chance, float(columns.scores[0]), memories)
-        standing = vector_standing(columns.scores, chance.mean, len(baseline.sample.vectors))
+    standing = vector_standing(columns.scores, chance.mean, sampled)
     if query.min_similarity is not None:
         columns = columns.take((columns.scores >= query.min_similarity).nonzero()[0])
     return SignalResult(columns, unweighed, prominence=prominence, standing=standing)
