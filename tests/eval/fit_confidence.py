@@ -31,7 +31,8 @@ from mcp_memory_service.evaluation.dataset import Dataset, EvaluationQuery, load
 from mcp_memory_service.evaluation.embedding_cache import CachedEmbedder
 from mcp_memory_service.evaluation.metrics import separation
 from mcp_memory_service.evaluation.runner import Collections
-from mcp_memory_service.hybrid_search import KEYWORD, VECTOR, VectorStanding
+from mcp_memory_service.hybrid_search import KEYWORD, VECTOR, VectorStanding, vector_standing
+from mcp_memory_service.hybrid_search.columns.candidates import Candidates
 from mcp_memory_service.hybrid_search.confidence import MIN_HIGH, MIN_LOW, certainty
 from mcp_memory_service.services import MemoryService
 
@@ -46,7 +47,8 @@ Rows = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Asked:
-    """Similarity, lead and coverage of every query, a row each."""
+    """Similarity, lead and coverage of every query, a row each, and the first two once more without a baseline, as a
+    search by meaning alone has them."""
 
     name: str
     answered: Rows
@@ -54,14 +56,16 @@ class Asked:
     foreign: Rows
 
 
-FORMS: dict[str, list[int]] = {"meaning and words": [0, 1, 2], "meaning alone": [0, 1], "words alone": [2]}
+FORMS: dict[str, list[int]] = {"meaning and words": [0, 1, 2], "meaning alone": [3, 4], "words alone": [2]}
 
 
 async def shown(service: MemoryService, query: str) -> list[float]:
     results = (await service.ask_signals(query)).results
-    standing, coverage = results.of(VECTOR).standing, results.of(KEYWORD).coverage
-    assert standing is not None
-    return [standing.similarity, standing.lead, coverage or 0.0]
+    vector, coverage = results.of(VECTOR), results.of(KEYWORD).coverage
+    plain = vector_standing(Candidates.of(vector.candidates).scores)
+    assert vector.standing is not None
+    assert plain is not None
+    return [vector.standing.similarity, vector.standing.lead, coverage or 0.0, plain.similarity, plain.lead]
 
 
 def without_answers(dataset: Dataset) -> tuple[Dataset, list[EvaluationQuery], list[EvaluationQuery]]:
@@ -176,7 +180,7 @@ def report(sets: Sequence[Asked]) -> str:
 
 def _levels(rows: Rows) -> str:
     sure = [
-        certainty(VectorStanding(similarity, lead), coverage) or 0.0 for similarity, lead, coverage in rows.tolist()
+        certainty(VectorStanding(similarity, lead), coverage) or 0.0 for similarity, lead, coverage, *_ in rows.tolist()
     ]
     high, none = np.mean([each >= MIN_HIGH for each in sure]), np.mean([each < MIN_LOW for each in sure])
     return f"{high:.0%} high, {none:.0%} none"

@@ -15,8 +15,8 @@ from .columns.candidates import Scores
 
 # The logarithm of the odds that a query has an answer, if half of all had one: a sum of what the best hits show, each
 # times its number. Fitted by tests/eval/fit_confidence.py, with meaning and words, and with either of them alone.
-SIMILARITY, LEAD, COVERAGE, START = 2.8, 5.0, 2.5, -3.3
-SIMILARITY_ALONE, LEAD_ALONE, START_ALONE = 5.6, 5.4, -3.7
+SIMILARITY, LEAD, COVERAGE, START = 3.1, 3.8, 2.6, -3.4
+SIMILARITY_ALONE, LEAD_ALONE, START_ALONE = 5.4, 4.3, -3.5
 COVERAGE_ALONE, START_OF_WORDS = 3.8, -1.9
 
 MIN_LOW, MIN_HIGH = 0.2, 0.7
