@@ -25,12 +25,11 @@ from ..schemas import (
     StoredOut,
 )
 from ..services import Cluster, Duplicates
+from ..services.search.results import HINTS
 from ..timestamps import day_of
 from .terminal import printable_json, say
 
 SHOWN_CHARS = 200
-SHOWN_DIGITS = 12
-"""Of an id: enough to name it in other commands."""
 
 
 def show(out: BaseModel | Mapping[str, Any], text: str, *, as_json: bool) -> None:
@@ -75,8 +74,11 @@ def render_hits(found: RetrieveOut, stored: int) -> str:
     ]
     if found.degraded:
         lines.append(f"Searched without: {', '.join(found.degraded)}")
+    lines.append(" ".join(filter(None, [f"Confidence: {found.confidence}.", found.confidence_note])))
+    # Who asks for a further page wants to see it all the same.
+    shown = found.results[:HINTS] if found.confidence == "none" and found.page == 1 else found.results
     first = (found.page - 1) * found.page_size + 1
-    for place, hit in enumerate(found.results, start=first):
+    for place, hit in enumerate(shown, start=first):
         lines += ["", f"{place:>3}. {_summary(hit.memory)}", f"     {_reason(hit)}"]
         if hit.debug:
             lines.append(f"     {_arithmetic(hit.debug)}")

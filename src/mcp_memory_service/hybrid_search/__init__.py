@@ -3,6 +3,7 @@
 from .alpha import BALANCED_ALPHA, AdaptiveThresholds, get_adaptive_alpha
 from .columns.fused import Fused, FusedCandidate, Vote, best_first
 from .columns.pool import Pool
+from .confidence import VectorStanding, certainty, confidence_of, is_at_least, vector_standing, word_coverage
 from .evidence import (
     Evidence,
     WordEvidence,
@@ -52,6 +53,7 @@ __all__ = [
     "RankingPolicy",
     "Signal",
     "TagVocabulary",
+    "VectorStanding",
     "Vote",
     "WordEvidence",
     "above_baseline",
@@ -59,15 +61,18 @@ __all__ = [
     "apply_recency_decay",
     "as_rare_as_they_are_few",
     "best_first",
+    "certainty",
     "chosen_signals",
     "combine_results_rrf",
     "compared_words",
+    "confidence_of",
     "dividing_tags",
     "extract_query_keywords",
     "fuse_rrf",
     "fuse_scores",
     "get_adaptive_alpha",
     "indexed_text",
+    "is_at_least",
     "likeness",
     "limit_alpha_for_named_tags",
     "matched_spans",
@@ -84,6 +89,8 @@ __all__ = [
     "stands_alone",
     "tag_weights",
     "vector_prominence",
+    "vector_standing",
+    "word_coverage",
     "word_evidence",
     "word_tokens",
 ]

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field
 
 from ..hybrid_search import KEYWORD, NEIGHBOUR, SIGNALS, TAG, VECTOR, Evidence, FusionMethod, Vote
-from ..models import Memory, Purged, SearchMode, SimilarMemory, StoreOutcome, StoreStats, TagCount
+from ..models import Confidence, Memory, Purged, SearchMode, SimilarMemory, StoreOutcome, StoreStats, TagCount
 from ..services.outcomes import MAX_PINNED, BulkOutcome, Context, Overview
 from ..services.search.results import Explanation, Hit, MemoryListing, Paging, ScoreBreakdown, SearchResult
 from .fields import StoredMoment
@@ -200,6 +200,10 @@ class SearchOut(PagedOut):
     mode: SearchMode
     alpha_used: float
     evidence: EvidenceOut | None = Field(default=None, description=_EVIDENCE)
+    confidence: Confidence = Field(
+        description="How sure the search is that an answer is among what it found; none = nothing seems to be one"
+    )
+    confidence_note: str | None = Field(description="The same in a sentence; null when it is high")
     keywords: list[str] = Field(description="The tags, without case, that the tag signal looked for")
     degraded: list[str] = Field(description="What the search did without, as codes; empty when all is well")
     took_ms: float
@@ -213,6 +217,8 @@ def search_of(found: SearchResult) -> dict[str, Any]:
         "mode": found.mode,
         "alpha_used": found.alpha_used,
         "evidence": EvidenceOut.of(found.evidence),
+        "confidence": found.confidence,
+        "confidence_note": found.confidence_note,
         "keywords": list(found.keywords),
         "degraded": list(found.degraded),
         "took_ms": found.took_ms,

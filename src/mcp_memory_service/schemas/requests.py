@@ -2,7 +2,7 @@
 
 from dataclasses import fields, replace
 from datetime import datetime
-from typing import Annotated, Any, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -229,6 +229,9 @@ class RetrieveIn(SearchIn):
 
     model_config = _example(query="rathole project codebase architecture", page_size=5, debug=True)
 
+    min_confidence: Literal["high", "low"] | None = Field(
+        default=None, description="No results at all, if the search is less sure that one of them answers the query"
+    )
     debug: bool = Field(default=False, description="Add the arithmetic of each score")
 
 

@@ -20,6 +20,9 @@ from ..rendering import render_explanation, render_hits, render_memories, render
 @click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
 @click.option("--no-tags", is_flag=True, help="Do not look for tags in the query")
 @click.option("--min-similarity", type=float, help="Least cosine similarity of vector hits")
+@click.option(
+    "--min-confidence", type=click.Choice(["high", "low"]), help="Show nothing, if the search is less sure of an answer"
+)
 @click.option("--vector-threshold", type=float, help="Another name of --min-similarity")
 @click.option("--alpha", type=float, help="Weight of the vector signal for this search")
 @click.option("--fts-weight", type=float, help="Weight of words and tags, with --vector-weight in place of --alpha")

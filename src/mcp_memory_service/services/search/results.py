@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from ...hybrid_search import Evidence, FusionMethod, Vote
 from ...models import Confidence, Memory, SearchMode, SearchRequest
 
+HINTS = 3
+"""So many results are worth a look where nothing seems to be an answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreBreakdown:
@@ -77,9 +80,25 @@ class SearchResult:
     """What could not be asked; empty when every signal answered."""
     took_ms: float
     mode: SearchMode
+    confidence: Confidence
+    """How sure the search is that what it found answers the query, whichever page this is."""
+    cut: bool = False
+    """Whether results were left out because the search is less sure than was asked."""
     evidence: Evidence | None = None
     """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
-    confidence: Confidence = "high"
+
+    @property
+    def confidence_note(self) -> str | None:
+        """The confidence as a sentence for people and models; None if there is nothing to warn of."""
+        if self.cut:
+            return f"Nothing stored answers this as surely as min_confidence asks: the confidence is {self.confidence}."
+        if self.confidence == "high":
+            return None
+        if self.confidence == "low":
+            return "What was found may answer this or only be near it."
+        if not self.paging.total:
+            return "Nothing stored matches this."
+        return "Nothing stored seems to answer this; the best three are hints."
 
 
 @dataclass(frozen=True, slots=True)

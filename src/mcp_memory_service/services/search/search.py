@@ -25,6 +25,7 @@ from ...hybrid_search import (
     fuse_rrf,
     fuse_scores,
     get_adaptive_alpha,
+    is_at_least,
     limit_alpha_for_named_tags,
     missing_neighbours,
     signal_weights,
@@ -32,7 +33,7 @@ from ...hybrid_search import (
     stands_alone,
 )
 from ...hybrid_search.columns.pool import Pool
-from ...models import Candidate, Memory, MemoryFilter, SearchMode, SearchRequest, Vector, fold_tag
+from ...models import Candidate, Confidence, Memory, MemoryFilter, SearchMode, SearchRequest, Vector, fold_tag
 from ...storage.ports import Snapshot, Store
 from .cached_inputs import CachedInputs
 from .query import Missing, SignalQuery
@@ -74,6 +75,9 @@ class _Page:
     memories: Sequence[Memory]
     hits: tuple[Hit, ...] | None
     """None if they take long to make."""
+    confidence: Confidence
+    cut: bool
+    """Whether there are none because they are not sure enough."""
 
 
 class Search:
@@ -120,6 +124,8 @@ class Search:
             degraded=ranking.results.degraded,
             took_ms=round((self._seconds() - started) * 1000, 3),
             evidence=ranking.evidence,
+            confidence=page.confidence,
+            cut=page.cut,
         )
 
     async def ranking(self, request: SearchRequest, where: MemoryFilter, *, depth: int | None = None) -> Ranking:
@@ -259,13 +265,16 @@ class Search:
     # page
 
     async def _page(self, request: SearchRequest, where: MemoryFilter, ranking: Ranking, snapshot: Snapshot) -> _Page:
-        paging = Paging(page=request.page, page_size=request.page_size, total=len(ranking.fused))
-        page = ranking.fused[paging.offset : paging.offset + paging.page_size]
+        ranked = len(ranking.fused)
+        confidence = ranking.results.confidence if ranked else "none"
+        cut = ranked > 0 and not is_at_least(confidence, request.min_confidence)
+        paging = Paging(page=request.page, page_size=request.page_size, total=0 if cut else ranked)
+        page = ranking.fused[:0] if cut else ranking.fused[paging.offset : paging.offset + paging.page_size]
         memories = await snapshot.reads.get_many(where.namespace, page.content_hashes) if page else []
         # Snippets read every word: of short texts they are made before another thread would start.
         is_long = sum([len(memory.content) for memory in memories]) > LONG_PAGE_CHARS
         hits = None if is_long else self._hits(request, ranking, page, memories)
-        return _Page(ranking, paging, page, memories, hits)
+        return _Page(ranking, paging, page, memories, hits, confidence, cut)
 
     def _hits(
         self, request: SearchRequest, ranking: Ranking, page: Fused, memories: Sequence[Memory]
