@@ -22,6 +22,15 @@ class ScoreBreakdown:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a content."""
+
+    start: int
+    """Which character of the content is its first, from 0."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     memory: Memory
     score: float
@@ -33,6 +42,9 @@ class Hit:
     snippet: str | None = None
     """The part of the content where words of the query stand, marked; None if there are none."""
     debug: ScoreBreakdown | None = None
+    passages: tuple[Passage, ...] = ()
+    """Of a long content the parts that the query is about, in order; none of a short one, or if it was asked for
+    whole."""
 
 
 @dataclass(frozen=True, slots=True)
