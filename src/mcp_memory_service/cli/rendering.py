@@ -11,6 +11,8 @@ from ..schemas import DebugOut, EvidenceOut, ExplainOut, HitOut, ListOut, Memory
 from .terminal import printable_json, say
 
 SHOWN_CHARS = 200
+SHOWN_ID_DIGITS = 12
+"""Of an id: enough to name one memory of millions."""
 
 
 def show(out: BaseModel | Mapping[str, Any], text: str, *, as_json: bool) -> None:
@@ -22,7 +24,7 @@ def show(out: BaseModel | Mapping[str, Any], text: str, *, as_json: bool) -> Non
         click.echo(printable_json(json.dumps(out, indent=2)))
 
 
-def render_hits(found: RetrieveOut) -> str:
+def render_hits(found: RetrieveOut, *, full: bool = False) -> str:
     lines = [
         f"{found.total} ranked, page {found.page} of {found.total_pages}"
         f" (alpha {found.alpha_used:.2g}, tags named: {', '.join(found.keywords) or 'none'}, {found.took_ms:.0f} ms)"
@@ -31,7 +33,7 @@ def render_hits(found: RetrieveOut) -> str:
         lines.append(f"Searched without: {', '.join(found.degraded)}")
     first = (found.page - 1) * found.page_size + 1
     for place, hit in enumerate(found.results, start=first):
-        lines += ["", f"{place:>3}. {_summary(hit.memory)}", f"     {_reason(hit)}"]
+        lines += ["", f"{place:>3}. {_whole(hit.memory) if full else _best_of(hit)}", f"     {_reason(hit)}"]
         if hit.debug:
             lines.append(f"     {_arithmetic(hit.debug)}")
     return "\n".join(lines)
@@ -53,10 +55,10 @@ def render_explanation(explained: ExplainOut) -> str:
     return "\n".join(lines)
 
 
-def render_memories(listing: ListOut) -> str:
+def render_memories(listing: ListOut, *, full: bool = False) -> str:
     lines = [f"{listing.total} memories, page {listing.page} of {listing.total_pages}"]
     for memory in listing.memories:
-        lines += ["", f"  {_summary(memory)}", f"  {_about(memory)}"]
+        lines += ["", f"  {_whole(memory) if full else _summary(memory)}", f"  {_about(memory)}"]
     return "\n".join(lines)
 
 
@@ -94,6 +96,18 @@ def _evidence(evidence: EvidenceOut) -> str:
     )
 
 
+def _best_of(hit: HitOut) -> str:
+    """The passages of a long content, the beginning of any other."""
+    if not hit.passages:
+        return _summary(hit.memory)
+    shown = " … ".join([" ".join(passage.text.split()) for passage in hit.passages])
+    return f"… {shown}" if hit.passages[0].start else shown
+
+
+def _whole(memory: MemoryOut) -> str:
+    return memory.content.strip().replace("\n", "\n     ")
+
+
 def _summary(memory: MemoryOut) -> str:
     return _shortened(memory.content, SHOWN_CHARS)
 
@@ -105,7 +119,7 @@ def _shortened(content: str, length: int) -> str:
 
 def _about(memory: MemoryOut) -> str:
     parts = [memory.created_at.date().isoformat(), memory.memory_type or "", ", ".join(memory.tags)]
-    return " | ".join([*filter(None, parts), memory.content_hash])
+    return " | ".join([*filter(None, parts), memory.content_hash[:SHOWN_ID_DIGITS]])
 
 
 def _reason(hit: HitOut) -> str:

@@ -4,7 +4,6 @@ from .answers import (
     BatchOut,
     DebugOut,
     EvidenceOut,
-    ExplainOut,
     ExportOut,
     HitOut,
     ListOut,
@@ -21,6 +20,7 @@ from .answers import (
     ranking_of,
     search_of,
 )
+from .explanation import ExplainOut
 from .fields import (
     MAX_ERRORS,
     After,

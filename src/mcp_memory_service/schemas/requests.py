@@ -131,6 +131,7 @@ class ListIn(FilterIn):
     """A listing."""
 
     tags: TagList = Field(default_factory=list, description="Only memories with these tags; may be repeated")
+    full: bool = Field(default=False, description="Long contents whole, not only their beginning")
 
     def request(self) -> ListRequest:
         return self._as(ListRequest)
@@ -171,6 +172,7 @@ class RetrieveIn(SearchIn):
     model_config = _example(query="rathole project codebase architecture", page_size=5, debug=True)
 
     debug: bool = Field(default=False, description="Add the arithmetic of each score")
+    full: bool = Field(default=False, description="Long contents whole, not only the passages that match")
 
 
 class ExplainIn(SearchIn):

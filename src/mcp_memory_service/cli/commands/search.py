@@ -21,6 +21,7 @@ from ..rendering import render_explanation, render_hits, render_memories, render
 @click.option("--vector-weight", type=float, help="Weight of meaning, with --fts-weight in place of --alpha")
 @click.option("--explain", "explained_hash", metavar="CONTENT_HASH", help="Say why this memory is where it is")
 @click.option("--debug", is_flag=True, help="Show how each score came about")
+@click.option("--full", is_flag=True, help="Show whole contents, not only their beginning or best passages")
 @JSON
 @with_settings({**STORAGE, **RANKING})
 @parsed_as(RetrieveIn)
@@ -40,11 +41,12 @@ def search(asked: RetrieveIn, no_tags: bool, explained_hash: str | None, setting
         show(explained, render_explanation(explained), as_json=as_json)
         return
     out = RetrieveOut.of(ask(settings, lambda service: service.search(request)))
-    show(out, render_hits(out), as_json=as_json)
+    show(out, render_hits(out, full=asked.full), as_json=as_json)
 
 
 @click.command("list")
 @LISTING
+@click.option("--full", is_flag=True, help="Show whole contents, as --json always does")
 @JSON
 @with_settings()
 @parsed_as(ListIn)
@@ -55,8 +57,9 @@ def list_memories(asked: ListIn, settings: Settings, as_json: bool) -> None:
     Example:
       mcp-memory list --tag rathole --limit 20
     """
-    out = ListOut.of(ask(settings, lambda service: service.list_memories(asked.request())))
-    show(out, render_memories(out), as_json=as_json)
+    # Whole, for what is listed as JSON may be imported elsewhere.
+    out = ListOut.of(ask(settings, lambda service: service.list_memories(asked.request())), full=True)
+    show(out, render_memories(out, full=asked.full), as_json=as_json)
 
 
 @click.command()
