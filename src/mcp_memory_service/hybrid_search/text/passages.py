@@ -26,7 +26,8 @@ MIN_PASSAGE_CHARS = MAX_PASSAGE_CHARS // 2
 MIN_SECOND_CHARS = 200
 # Left free, so that two paragraphs that follow each other can be shown as one passage.
 PARAGRAPH_BREAK_CHARS = 2
-# How good the second chunk must be, as a share of the best (docs/evaluation.md has what others would give).
+# How good the second chunk must be, as a share of the best: with less, more is shown and next to nothing more found
+# (python -m bench.passages).
 SECOND_SHARE = 0.7
 # How far away the border of a sentence or line is looked for: most sentences are shorter.
 MAX_BORDER_CHARS = 120
