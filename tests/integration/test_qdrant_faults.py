@@ -80,6 +80,7 @@ READS: dict[str, Callable[[QdrantStorage], Awaitable[Any]]] = {
     "search_by_text": lambda store: store.search_by_text(query_terms("tunnel"), 5, EVERYTHING),
     "inverse_document_frequencies": lambda store: store.inverse_document_frequencies("default", ["tunnel"]),
     "adjacent": lambda store: store.adjacent([NOTE.content_hash], 5, EVERYTHING),
+    "chunk_similarities": lambda store: store.chunk_similarities(vector(*EAST), "default", [NOTE.content_hash]),
     "sample_vectors": lambda store: store.sample_vectors("default", 5),
     "get_all_tags": lambda store: store.get_all_tags("default"),
     "tags_version": lambda store: store.tags_version("default"),

@@ -64,7 +64,7 @@ def _row(memory: Memory) -> str:
     return f"{memory.short_id} {day_of(memory.created_at)} {_shortened(memory.content, 100)}"
 
 
-def render_hits(found: RetrieveOut, stored: int) -> str:
+def render_hits(found: RetrieveOut, stored: int, *, full: bool = False) -> str:
     """`stored` is how many memories there are at all."""
     lines = [
         f"{found.total} ranked, page {found.page} of {found.total_pages}"
@@ -79,7 +79,7 @@ def render_hits(found: RetrieveOut, stored: int) -> str:
     shown = found.results[:HINTS] if found.confidence == "none" and found.page == 1 else found.results
     first = (found.page - 1) * found.page_size + 1
     for place, hit in enumerate(shown, start=first):
-        lines += ["", f"{place:>3}. {_summary(hit.memory)}", f"     {_reason(hit)}"]
+        lines += ["", f"{place:>3}. {_whole(hit.memory) if full else _best_of(hit)}", f"     {_reason(hit)}"]
         if hit.debug:
             lines.append(f"     {_arithmetic(hit.debug)}")
     return "\n".join(lines)
@@ -101,12 +101,12 @@ def render_explanation(explained: ExplainOut) -> str:
     return "\n".join(lines)
 
 
-def render_memories(listing: ListOut, stored: int) -> str:
+def render_memories(listing: ListOut, stored: int, *, full: bool = False) -> str:
     if not listing.memories:
         return _why_empty(listing, stored)
     lines = [f"{listing.total} memories, page {listing.page} of {listing.total_pages}"]
     for memory in listing.memories:
-        lines += ["", f"  {_summary(memory)}", f"  {_about(memory)}"]
+        lines += ["", f"  {_whole(memory) if full else _summary(memory)}", f"  {_about(memory)}"]
     return "\n".join(lines)
 
 
@@ -206,6 +206,18 @@ def _evidence(evidence: EvidenceOut) -> str:
         f"the best vector hit stands out {evidence.vector_prominence:.1f} times as far as by chance; the best keyword"
         f" hit has {evidence.keyword_coverage:.0%} of the query's words, {evidence.keyword_rarity:.1f} times as rare"
     )
+
+
+def _best_of(hit: HitOut) -> str:
+    """The passages of a long content, the beginning of any other."""
+    if not hit.passages:
+        return _summary(hit.memory)
+    shown = " … ".join([" ".join(passage.text.split()) for passage in hit.passages])
+    return f"… {shown}" if hit.passages[0].start else shown
+
+
+def _whole(memory: MemoryOut) -> str:
+    return memory.content.strip().replace("\n", "\n     ")
 
 
 def _summary(memory: MemoryOut) -> str:

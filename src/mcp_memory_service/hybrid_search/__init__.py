@@ -31,6 +31,7 @@ from .signals import (
     stands_alone,
 )
 from .tag_weights import as_rare_as_they_are_few, dividing_tags, shared_ranks, tag_weights
+from .text.passages import MAX_PASSAGE_CHARS, best_passages
 from .text.query_tags import STOP_WORDS, TagVocabulary, extract_query_keywords
 from .text.snippets import matched_spans, snippet
 from .text.tokens import indexed_text, query_terms, word_tokens
@@ -38,6 +39,7 @@ from .text.tokens import indexed_text, query_terms, word_tokens
 __all__ = [
     "BALANCED_ALPHA",
     "KEYWORD",
+    "MAX_PASSAGE_CHARS",
     "MIN_LIKENESS",
     "NEIGHBOUR",
     "SIGNALS",
@@ -61,6 +63,7 @@ __all__ = [
     "apply_recency_decay",
     "as_rare_as_they_are_few",
     "best_first",
+    "best_passages",
     "certainty",
     "chosen_signals",
     "combine_results_rrf",

@@ -10,8 +10,7 @@ from ..hybrid_search import SIGNALS, Vote
 from ..models import Memory, SimilarMemory, StoreOutcome
 from ..schemas import DebugOut
 from ..services import MemoryListing, SearchResult
-from ..services.context import Context, Overview
-from ..services.life import BulkOutcome
+from ..services.outcomes import BulkOutcome, Context, Overview
 from ..services.search.results import Explanation, Hit, Paging, Passage
 from ..timestamps import day_of, from_microseconds
 from .budget import FRAME_CHARS, Entry, fitted

@@ -7,7 +7,6 @@ from .answers import (
     ContextOut,
     DebugOut,
     EvidenceOut,
-    ExplainOut,
     ExportOut,
     HistoryOut,
     HitOut,
@@ -27,6 +26,7 @@ from .answers import (
     ranking_of,
     search_of,
 )
+from .explanation import ExplainOut
 from .fields import (
     MAX_ERRORS,
     After,

@@ -1,20 +1,21 @@
 """What goes out."""
 
-from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from ..hybrid_search import KEYWORD, NEIGHBOUR, SIGNALS, TAG, VECTOR, Evidence, FusionMethod, Vote
+from ..hybrid_search import KEYWORD, MAX_PASSAGE_CHARS, NEIGHBOUR, TAG, VECTOR, Evidence, FusionMethod, Vote
 from ..models import Confidence, Memory, Purged, SearchMode, SimilarMemory, StoreOutcome, StoreStats, TagCount
 from ..services.outcomes import MAX_PINNED, BulkOutcome, Context, Overview
-from ..services.search.results import Explanation, Hit, MemoryListing, Paging, ScoreBreakdown, SearchResult
+from ..services.search.results import Hit, MemoryListing, Paging, Passage, ScoreBreakdown, SearchResult
 from .fields import StoredMoment
 
-AHEAD_CHARS = 200
 MAX_BULK_IDS = 100
 """Listed in an answer about many."""
 SIMILAR_CHARS = 200
+MAX_WHOLE_CHARS = 4_000
+"""Longer contents come in part in searches and listings, unless they are asked for in full: in an answer of 100
+memories of the greatest length these would be 10 million characters."""
 
 
 class MemoryOut(BaseModel):
@@ -38,11 +39,32 @@ class MemoryOut(BaseModel):
         return cls.model_validate(memory, from_attributes=True)
 
 
+class ListedOut(MemoryOut):
+    """A memory among others: of a long content only a part."""
+
+    content_length: int | None = Field(
+        default=None,
+        exclude_if=lambda length: length is None,
+        description="Only if content is cut: how many characters the whole has",
+    )
+    content_cut: bool = Field(
+        default=False,
+        exclude_if=lambda cut: not cut,
+        description="Only if it is true: content is a part of the whole, which comes with `full`, or if the memory is"
+        " asked for by itself",
+    )
+
+    @classmethod
+    def in_part(cls, memory: Memory, part: str) -> Self:
+        whole = cls.of(memory)
+        return whole.model_copy(update={"content": part, "content_length": len(whole.content), "content_cut": True})
+
+
 class ExportOut(MemoryOut):
     """A line of an export: a memory that holds now."""
 
     namespace: str
-    ended_at: None = Field(default=None, exclude=True)
+    ended_at: StoredMoment | None = Field(default=None, exclude=True)
 
 
 class SimilarOut(BaseModel):
@@ -153,7 +175,7 @@ class EvidenceOut(BaseModel):
         return cls.model_validate(evidence, from_attributes=True) if evidence else None
 
 
-_EVIDENCE = "What alpha was chosen by; null if it was given, or could not be chosen by the query"
+EVIDENCE = "What alpha was chosen by; null if it was given, or could not be chosen by the query"
 
 
 class RankedOut(BaseModel):
@@ -177,12 +199,32 @@ def ranking_of(hit: Hit) -> dict[str, Any]:
     }
 
 
+class PassageOut(BaseModel):
+    start: int = Field(description="Which character of the whole content is its first, from 0")
+    text: str
+
+    @classmethod
+    def of(cls, passage: Passage) -> Self:
+        return cls.model_validate(passage, from_attributes=True)
+
+
 class HitOut(RankedOut):
-    memory: MemoryOut
+    memory: ListedOut
+    passages: list[PassageOut] = Field(
+        default_factory=list[PassageOut],
+        exclude_if=lambda passages: not passages,
+        description=f"Only of a content over {MAX_PASSAGE_CHARS:,} characters, and not with `full`: what matches best,"
+        f" in order. Of one over {MAX_WHOLE_CHARS:,} characters, content is these, with … between them",
+    )
 
     @classmethod
     def of(cls, hit: Hit) -> "HitOut":
-        return cls(memory=MemoryOut.of(hit.memory), **ranking_of(hit))
+        passages = [PassageOut.of(passage) for passage in hit.passages]
+        if passages and len(hit.memory.content) > MAX_WHOLE_CHARS:
+            memory = ListedOut.in_part(hit.memory, " … ".join([passage.text for passage in passages]))
+        else:
+            memory = ListedOut.of(hit.memory)
+        return cls(memory=memory, passages=passages, **ranking_of(hit))
 
 
 class PagedOut(BaseModel):
@@ -199,7 +241,7 @@ class SearchOut(PagedOut):
     query: str
     mode: SearchMode
     alpha_used: float
-    evidence: EvidenceOut | None = Field(default=None, description=_EVIDENCE)
+    evidence: EvidenceOut | None = Field(default=None, description=EVIDENCE)
     confidence: Confidence = Field(
         description="How sure the search is that an answer is among what it found; none = nothing seems to be one"
     )
@@ -233,82 +275,21 @@ class RetrieveOut(SearchOut):
         return cls(results=[HitOut.of(hit) for hit in found.results], **search_of(found))
 
 
-class VoteOut(SignalOut):
-    contribution: float = Field(description="To the fused score, before recency")
-
-
-class AheadOut(BaseModel):
-    content_hash: str
-    rank: int
-    content: str = Field(description="Its beginning")
-    signals: dict[str, VoteOut]
-
-
-class ExplainOut(BaseModel):
-    """Why a memory is where it is."""
-
-    content_hash: str
-    query: str
-    mode: SearchMode
-    summary: str = Field(description="The whole in one sentence")
-    rank: int | None = Field(description="Its place in the answer; null if it is not in it")
-    page: int | None
-    total: int
-    filtered_by: list[str] = Field(description="The filters that leave it out")
-    signals: dict[str, VoteOut] = Field(description="What each signal that found it says of it, among all memories")
-    signals_without_it: list[str] = Field(description="Signals that did not find it at all")
-    recency_factor: float
-    final_score: float
-    alpha_used: float
-    evidence: EvidenceOut | None = Field(default=None, description=_EVIDENCE)
-    outranked_by: list[AheadOut] = Field(description="The first of those before it")
-    alpha_for_first_page: float | None = Field(
-        description="The nearest alpha that would put it on the first page; null if it is there or none would"
-    )
-    degraded: list[str]
-
-    @classmethod
-    def of(cls, explained: Explanation) -> "ExplainOut":
-        request = explained.request
-        return cls(
-            content_hash=explained.memory.content_hash,
-            query=request.query,
-            mode=request.mode,
-            summary=explained.summary,
-            rank=explained.rank,
-            page=None if explained.rank is None else -(-explained.rank // request.page_size),
-            total=explained.total,
-            filtered_by=list(explained.filtered_by),
-            signals=_votes(explained.signals),
-            signals_without_it=[name for name in SIGNALS if name not in explained.signals],
-            recency_factor=explained.recency_factor,
-            final_score=explained.final_score,
-            alpha_used=explained.alpha_used,
-            evidence=EvidenceOut.of(explained.evidence),
-            outranked_by=[
-                AheadOut(
-                    content_hash=ahead.memory.content_hash,
-                    rank=ahead.rank,
-                    content=ahead.memory.content[:AHEAD_CHARS],
-                    signals=_votes(ahead.contributions),
-                )
-                for ahead in explained.outranked_by
-            ],
-            alpha_for_first_page=explained.alpha_for_first_page,
-            degraded=list(explained.degraded),
-        )
-
-
-def _votes(votes: Mapping[str, Vote]) -> dict[str, VoteOut]:
-    return {name: VoteOut.of(vote) for name, vote in votes.items()}
-
-
 class ListOut(PagedOut):
-    memories: list[MemoryOut]
+    memories: list[ListedOut]
 
     @classmethod
-    def of(cls, listing: MemoryListing) -> "ListOut":
-        return cls(**paging_of(listing.paging), memories=[MemoryOut.of(memory) for memory in listing.memories])
+    def of(cls, listing: MemoryListing, *, full: bool = False) -> "ListOut":
+        """Unless in full, of long contents the beginning."""
+        return cls(
+            **paging_of(listing.paging),
+            memories=[
+                ListedOut.of(memory)
+                if full or len(memory.content) <= MAX_WHOLE_CHARS
+                else ListedOut.in_part(memory, memory.content[:MAX_PASSAGE_CHARS])
+                for memory in listing.memories
+            ],
+        )
 
 
 def paging_of(paging: Paging) -> dict[str, Any]:

@@ -191,6 +191,8 @@ class MatchIn(FilterIn):
 class ListIn(MatchIn, PagedIn):
     """A listing."""
 
+    full: bool = Field(default=False, description="Long contents whole, not only their beginning")
+
 
 class SearchIn(PagedIn):
     """What a search and its explanation are asked."""
@@ -233,6 +235,7 @@ class RetrieveIn(SearchIn):
         default=None, description="No results at all, if the search is less sure that one of them answers the query"
     )
     debug: bool = Field(default=False, description="Add the arithmetic of each score")
+    full: bool = Field(default=False, description="Long contents whole, not only the passages that match")
 
 
 class ExplainIn(SearchIn):

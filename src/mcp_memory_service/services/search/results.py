@@ -29,7 +29,7 @@ class Passage:
     """A part of a content."""
 
     start: int
-    """Its first character, counted from 0."""
+    """Which character of the content is its first, from 0."""
     text: str
 
 
@@ -46,7 +46,8 @@ class Hit:
     """The part of the content where words of the query stand, marked; None if there are none."""
     debug: ScoreBreakdown | None = None
     passages: tuple[Passage, ...] = ()
-    """The parts of a long content that match best, in the order of the text; empty if the content is short."""
+    """Of a long content the parts that the query is about, in order; none of a short one, or if it was asked for
+    whole."""
 
 
 @dataclass(frozen=True, slots=True)

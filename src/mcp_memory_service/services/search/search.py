@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ...hybrid_search import (
     BALANCED_ALPHA,
+    MAX_PASSAGE_CHARS,
     NEIGHBOUR,
     SIGNALS,
     TAG,
@@ -36,9 +37,18 @@ from ...hybrid_search.columns.pool import Pool
 from ...models import Candidate, Confidence, Memory, MemoryFilter, SearchMode, SearchRequest, Vector, fold_tag
 from ...storage.ports import Snapshot, Store
 from .cached_inputs import CachedInputs
+from .passages import passages_of
 from .query import Missing, SignalQuery
 from .results import Hit, Paging, ScoreBreakdown, SearchResult
-from .signals import Outdated, SignalResults, ask, ask_neighbours
+from .signals import (
+    UNKNOWN_SIMILARITIES,
+    ChunkSimilarities,
+    Outdated,
+    SignalResults,
+    ask,
+    ask_chunks,
+    ask_neighbours,
+)
 from .with_history import WithHistory
 
 # Beside vectors, which rank a whole window, words and tags name a quarter as many: what they place further down could
@@ -73,6 +83,8 @@ class _Page:
     paging: Paging
     candidates: Fused
     memories: Sequence[Memory]
+    chunks: ChunkSimilarities
+    """Of its long memories."""
     hits: tuple[Hit, ...] | None
     """None if they take long to make."""
     confidence: Confidence
@@ -113,7 +125,7 @@ class Search:
         ranking = page.ranking
         hits = page.hits
         if hits is None:  # neither in the event loop, nor while the store is held
-            hits = await asyncio.to_thread(self._hits, request, ranking, page.candidates, page.memories)
+            hits = await asyncio.to_thread(self._hits, request, ranking, page.candidates, page.memories, page.chunks)
         return SearchResult(
             results=hits,
             query=request.query,
@@ -121,7 +133,7 @@ class Search:
             paging=page.paging,
             alpha_used=ranking.alpha,
             keywords=ranking.results.of(TAG).terms,
-            degraded=ranking.results.degraded,
+            degraded=(*ranking.results.degraded, *page.chunks.degraded),
             took_ms=round((self._seconds() - started) * 1000, 3),
             evidence=ranking.evidence,
             confidence=page.confidence,
@@ -271,13 +283,22 @@ class Search:
         paging = Paging(page=request.page, page_size=request.page_size, total=0 if cut else ranked)
         page = ranking.fused[:0] if cut else ranking.fused[paging.offset : paging.offset + paging.page_size]
         memories = await snapshot.reads.get_many(where.namespace, page.content_hashes) if page else []
+        long = [each for each in memories if len(each.content) > MAX_PASSAGE_CHARS and not request.full]
+        vector, chunks = ranking.results.of(VECTOR).vector, UNKNOWN_SIMILARITIES
+        if long and vector is not None:
+            chunks = await ask_chunks(vector, long, snapshot.reads)
         # Snippets read every word: of short texts they are made before another thread would start.
-        is_long = sum([len(memory.content) for memory in memories]) > LONG_PAGE_CHARS
-        hits = None if is_long else self._hits(request, ranking, page, memories)
-        return _Page(ranking, paging, page, memories, hits, confidence, cut)
+        takes_long = bool(long) or sum([len(memory.content) for memory in memories]) > LONG_PAGE_CHARS
+        hits = None if takes_long else self._hits(request, ranking, page, memories, chunks)
+        return _Page(ranking, paging, page, memories, chunks, hits, confidence, cut)
 
     def _hits(
-        self, request: SearchRequest, ranking: Ranking, page: Fused, memories: Sequence[Memory]
+        self,
+        request: SearchRequest,
+        ranking: Ranking,
+        page: Fused,
+        memories: Sequence[Memory],
+        chunks: ChunkSimilarities,
     ) -> tuple[Hit, ...]:
         """Of those that are there: one that was deleted since the signals answered is not."""
         if not memories:
@@ -296,6 +317,9 @@ class Search:
                     provenance=votes,
                     snippet=snippet(memory.content, request.query),
                     debug=self._breakdown(ranking, memory, candidate) if request.debug else None,
+                    passages=passages_of(memory, request.query, chunks.by_id.get(memory.content_hash, ()))
+                    if len(memory.content) > MAX_PASSAGE_CHARS and not request.full
+                    else (),
                 )
             )
         return tuple(hits)

@@ -30,7 +30,7 @@ from ...hybrid_search import (
     word_evidence,
 )
 from ...hybrid_search.columns.candidates import Candidates
-from ...models import Candidate, Confidence, MemoryFilter
+from ...models import Candidate, Confidence, Memory, MemoryFilter, Vector
 from ...storage.ports import SearchReads, Snapshot, StartRead
 from .cached_inputs import NO_CHANCE, Inputs, KnownTags, SimilarityBaseline
 from .query import Missing, SignalQuery, note
@@ -67,6 +67,8 @@ class SignalResult:
     """What the best keyword hit has of the query's words, however they are weighed; None for a query without any."""
     refused: bool = False
     """Whether the store refused the vector of the query."""
+    vector: Vector | None = None
+    """That of the query, if the store has searched by it."""
 
 
 NOTHING = SignalResult()
@@ -112,6 +114,17 @@ class SignalResults:
 
 
 @dataclass(frozen=True, slots=True)
+class ChunkSimilarities:
+    """How near each chunk of some memories is to the query."""
+
+    by_id: Mapping[str, Sequence[float]]
+    degraded: tuple[str, ...] = ()
+
+
+UNKNOWN_SIMILARITIES = ChunkSimilarities({})
+
+
+@dataclass(frozen=True, slots=True)
 class Asking:
     """What a signal is asked with."""
 
@@ -144,6 +157,18 @@ async def ask_neighbours(
     return _failed(found) if isinstance(found, Missing) else SignalResult(found)
 
 
+async def ask_chunks(vector: Vector, memories: Sequence[Memory], reads: SearchReads) -> ChunkSimilarities:
+    """How near the chunks of these memories are to the query."""
+    found: dict[str, list[float]] = {}
+    for namespace in dict.fromkeys([memory.namespace for memory in memories]):
+        ids = [memory.content_hash for memory in memories if memory.namespace == namespace]
+        answer = await _answered(reads.chunk_similarities(vector, namespace, ids), "chunk_similarities_unavailable")
+        if isinstance(answer, Missing):
+            return ChunkSimilarities({}, (answer.reason,))
+        found |= answer
+    return ChunkSimilarities(found)
+
+
 async def _ask_vectors(asking: Asking) -> SignalResult:
     query, vector, baseline = asking.query, asking.inputs.vector, asking.inputs.baseline
     unweighed = (baseline.reason,) if isinstance(baseline, Missing) else ()  # what was found stays
@@ -164,7 +189,7 @@ async def _ask_vectors(asking: Asking) -> SignalResult:
     standing = vector_standing(columns.scores, chance.mean, sampled)
     if query.min_similarity is not None:
         columns = columns.take((columns.scores >= query.min_similarity).nonzero()[0])
-    return SignalResult(columns, unweighed, prominence=prominence, standing=standing)
+    return SignalResult(columns, unweighed, prominence=prominence, standing=standing, vector=vector)
 
 
 async def _ask_words(asking: Asking) -> SignalResult:

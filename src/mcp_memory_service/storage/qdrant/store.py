@@ -121,6 +121,12 @@ class QdrantStorage:
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
         return await reads.adjacent(self._connection, content_hashes, limit, where)
 
+    async def chunk_similarities(
+        self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
+    ) -> dict[str, list[float]]:
+        vector = checked_vector(query_vector, self._pinned.dimension)
+        return await reads.chunk_similarities(self._connection, vector, namespace, content_hashes)
+
     async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
         return await self._samples.of(namespace, limit)
 

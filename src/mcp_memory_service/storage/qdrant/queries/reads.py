@@ -18,6 +18,7 @@ from ....models import (
     Vector,
     fold_tag,
 )
+from ...vectors import cosines
 from ..collection import Pinned
 from ..connection import QdrantConnection
 from ..filters import any_of, equals, every_memory, passing
@@ -88,6 +89,18 @@ def vectors_of(record: models.Record) -> tuple[Vector, ...]:
     """The vectors of the chunks of a memory."""
     assert isinstance(record.vector, dict), "vectors of ours have names"
     return tuple(np.array(chunk, dtype=np.float32) for chunk in record.vector[DENSE])
+
+
+async def chunk_similarities(
+    connection: QdrantConnection, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
+) -> dict[str, list[float]]:
+    """Computed here: a server tells the nearest chunk only."""
+    found: dict[str, list[float]] = {}
+    for start in range(0, len(content_hashes), VECTOR_PAGE):
+        part = content_hashes[start : start + VECTOR_PAGE]
+        for record in await retrieved(connection, namespace, part, ["content_hash"], vectors=True):
+            found[payload_of(record)["content_hash"]] = cosines(query_vector, vectors_of(record))
+    return found
 
 
 async def all_tags(connection: QdrantConnection, namespace: str) -> list[TagCount]:
