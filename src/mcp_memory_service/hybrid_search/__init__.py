@@ -14,7 +14,7 @@ from .evidence import (
 from .fusion import combine_results_rrf, fuse_rrf, fuse_scores, rrf_score
 from .graph import missing_neighbours, neighbour_boosts
 from .policy import FusionMethod, RankingPolicy
-from .recency import apply_recency_decay, recency_factor
+from .recency import apply_recency_decay, apply_time_hint, recency_factor
 from .signals import (
     KEYWORD,
     NEIGHBOUR,
@@ -29,6 +29,8 @@ from .signals import (
     stands_alone,
 )
 from .tag_weights import as_rare_as_they_are_few, dividing_tags, shared_ranks, tag_weights
+from .text.dates import Period, read_period
+from .text.query_dates import TimeHint, time_in
 from .text.query_tags import STOP_WORDS, TagVocabulary, extract_query_keywords
 from .text.snippets import matched_spans, snippet
 from .text.tokens import indexed_text, query_terms, word_tokens
@@ -46,15 +48,18 @@ __all__ = [
     "Fused",
     "FusedCandidate",
     "FusionMethod",
+    "Period",
     "Pool",
     "RankingPolicy",
     "Signal",
     "TagVocabulary",
+    "TimeHint",
     "Vote",
     "WordEvidence",
     "above_baseline",
     "alpha_from_evidence",
     "apply_recency_decay",
+    "apply_time_hint",
     "as_rare_as_they_are_few",
     "best_first",
     "chosen_signals",
@@ -70,6 +75,7 @@ __all__ = [
     "missing_neighbours",
     "neighbour_boosts",
     "query_terms",
+    "read_period",
     "recency_factor",
     "rrf_score",
     "share_of_best",
@@ -78,6 +84,7 @@ __all__ = [
     "snippet",
     "stands_alone",
     "tag_weights",
+    "time_in",
     "vector_prominence",
     "word_evidence",
     "word_tokens",

@@ -21,6 +21,12 @@ class RankingPolicy:
     recency_floor: float = 0.998
     """Age decides between equals and hardly else: a lead of 0.2 % in score outweighs any age (docs/adr/0005)."""
 
+    query_dates: bool = True
+    """Whether a time that the query names counts in place of recency (docs/adr/0019)."""
+
+    date_floor: float = 0.7
+    """What a memory far from that time keeps of its score."""
+
     adaptive_threshold_small: int = 500
     adaptive_threshold_large: int = 5000
 

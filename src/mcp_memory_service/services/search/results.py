@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...hybrid_search import Evidence, FusionMethod, Vote
+from ...hybrid_search import Evidence, FusionMethod, TimeHint, Vote
 from ...models import Memory, SearchMode, SearchRequest
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreBreakdown:
-    """How one score came about: `final_score = (sum of the contributions) · recency_factor`."""
+    """How one score came about: `final_score = (sum of the contributions) · recency_factor · time_factor`."""
 
     contributions: Mapping[str, Vote]
     """By signal."""
@@ -19,6 +19,8 @@ class ScoreBreakdown:
     final_score: float
     alpha_used: float
     fusion: FusionMethod
+    time_factor: float = 1.0
+    """By how near the memory is to the time that the query names; recency does not count then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class SearchResult:
     mode: SearchMode
     evidence: Evidence | None = None
     """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
+    time: TimeHint | None = None
+    """The time that the query names, near which memories came first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ is awaited but that snapshot (`storage/ports/search.py`).
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 from typing import Any, TypeVar
 
 from ...hybrid_search import (
@@ -19,8 +20,10 @@ from ...hybrid_search import (
     Fused,
     FusedCandidate,
     RankingPolicy,
+    TimeHint,
     alpha_from_evidence,
     apply_recency_decay,
+    apply_time_hint,
     chosen_signals,
     fuse_rrf,
     fuse_scores,
@@ -30,10 +33,12 @@ from ...hybrid_search import (
     signal_weights,
     snippet,
     stands_alone,
+    time_in,
 )
 from ...hybrid_search.columns.pool import Pool
 from ...models import Candidate, Memory, MemoryFilter, SearchMode, SearchRequest, Vector, fold_tag
 from ...storage.ports import Snapshot, Store
+from ...timestamps import from_microseconds
 from .cached_inputs import CachedInputs
 from .query import Missing, SignalQuery
 from .results import Hit, Paging, ScoreBreakdown, SearchResult
@@ -63,6 +68,8 @@ class Ranking:
     fused: Fused
     evidence: Evidence | None
     """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
+    time: TimeHint | None = None
+    """The time that the query names, if it counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,7 @@ class _Page:
 
 
 class Search:
-    """`now` dates the memories, `monotonic_seconds` measures the search."""
+    """`now` dates the memories and the queries, in `zone`; `monotonic_seconds` measures the search."""
 
     def __init__(
         self,
@@ -85,12 +92,14 @@ class Search:
         policy: RankingPolicy,
         now: Callable[[], int],
         monotonic_seconds: Callable[[], float],
+        zone: tzinfo = UTC,
     ) -> None:
         self._storage = storage
         self.inputs = inputs
         self.policy = policy
         self._now = now
         self._seconds = monotonic_seconds
+        self.zone = zone
 
     async def query_vector(self, request: SearchRequest, where: MemoryFilter) -> Vector | Missing | None:
         """What `run` takes for the vector of the query; None if it needs none."""
@@ -119,6 +128,7 @@ class Search:
             degraded=ranking.results.degraded,
             took_ms=round((self._seconds() - started) * 1000, 3),
             evidence=ranking.evidence,
+            time=ranking.time,
         )
 
     async def ranking(self, request: SearchRequest, where: MemoryFilter, *, depth: int | None = None) -> Ranking:
@@ -149,7 +159,7 @@ class Search:
 
     def with_policy(self, policy: RankingPolicy) -> "Search":
         """The same signals ranked by other numbers."""
-        return Search(self._storage, self.inputs, policy, self._now, self._seconds)
+        return Search(self._storage, self.inputs, policy, self._now, self._seconds, self.zone)
 
     # prepare and ask
 
@@ -217,8 +227,9 @@ class Search:
         given = self._given_alpha(request)
         evidence = results.evidence if given is None else None
         alpha = self._alpha_of(results, evidence) if given is None else given
+        time = self._time_of(request, alpha, now)
         pool = Pool.of({name: result.candidates for name, result in results.by_signal.items()})
-        fused = self.fuse(pool, alpha, request.mode, now)
+        fused = self.fuse(pool, alpha, request.mode, now, time)
         if self._boosts(signal_weights(request.mode, alpha, self.policy)) and request.min_similarity is None:
             lacking = missing_neighbours(fused.pool.take(fused.order[:LEADING]), fused.pool)
             if lacking:
@@ -226,10 +237,17 @@ class Search:
                 results = replace(results, neighbours=found)
                 known, pool = len(pool.everyone), pool.joined_by(NEIGHBOUR, found.candidates)
                 if len(pool.everyone) > known:  # the others had their boosts before
-                    fused = self.fuse(pool, alpha, request.mode, now)
-        return Ranking(results, pool, alpha, fused, evidence)
+                    fused = self.fuse(pool, alpha, request.mode, now, time)
+        return Ranking(results, pool, alpha, fused, evidence, time)
 
-    def fuse(self, pool: Mapping[str, Sequence[Candidate]], alpha: float, mode: SearchMode, now: int) -> Fused:
+    def fuse(
+        self,
+        pool: Mapping[str, Sequence[Candidate]],
+        alpha: float,
+        mode: SearchMode,
+        now: int,
+        time: TimeHint | None = None,
+    ) -> Fused:
         policy, weights = self.policy, signal_weights(mode, alpha, self.policy)
         if policy.fusion == "rrf":
             fused = fuse_rrf(pool, weights, policy.rrf_k)
@@ -237,7 +255,15 @@ class Search:
             fused = fuse_scores(pool, weights, policy.neighbour_weight if self._boosts(weights) else 0.0)
         if stands_alone(weights):
             return fused  # asked for one signal alone: its order stays exactly as it is
+        if time is not None:
+            return apply_time_hint(fused, time, now, policy.date_floor)
         return apply_recency_decay(fused, policy.recency_decay, now, policy.recency_floor)
+
+    def _time_of(self, request: SearchRequest, alpha: float, now: int) -> TimeHint | None:
+        """The time that the query names, where the order of memories may follow it."""
+        if not self.policy.query_dates or stands_alone(signal_weights(request.mode, alpha, self.policy)):
+            return None
+        return time_in(request.query, from_microseconds(now).astimezone(self.zone))
 
     def _boosts(self, weights: Mapping[str, float]) -> bool:
         """Whether neighbours count: not among ranks, whose sums are too flat to share, nor for one signal alone."""
@@ -292,7 +318,8 @@ class Search:
         return ScoreBreakdown(
             contributions=candidate.contributions,
             tag_matches=tuple(tag for tag in memory.tags if fold_tag(tag) in wanted),
-            recency_factor=candidate.recency_factor,
+            recency_factor=1.0 if ranking.time else candidate.recency_factor,
+            time_factor=candidate.recency_factor if ranking.time else 1.0,
             final_score=candidate.score,
             alpha_used=ranking.alpha,
             fusion=self.policy.fusion,
