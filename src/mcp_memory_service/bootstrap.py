@@ -124,6 +124,7 @@ async def open_service(
             tuned=settings.hybrid.policy,
             limits=ServiceLimits(settings.max_content_chars, settings.max_memories),
             searchers=searchers,
+            zone=settings.zone,
         )
         if warm_up:
             warming = asyncio.create_task(service.warm_up())

@@ -57,8 +57,8 @@ LISTING = together(
     click.option("--tag", "tags", multiple=True, help="Only memories with this tag; may be repeated"),
     click.option("--tag-match", type=click.Choice(["any", "all"]), default="any", show_default=True),
     click.option("--type", "memory_type", help="Only memories of this type"),
-    click.option("--after", help="Created at or after this moment (ISO 8601)"),
-    click.option("--before", help="Created before this moment (ISO 8601)"),
+    click.option("--after", help="Created at or after this time: ISO 8601, 7d, last week, 2026-05"),
+    click.option("--before", help="Created before this time began: ISO 8601, 7d, yesterday, 2026-05"),
 )
 """Which memories may be shown, and which page of them."""
 

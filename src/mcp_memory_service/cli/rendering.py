@@ -7,7 +7,18 @@ from typing import Any
 import click
 from pydantic import BaseModel
 
-from ..schemas import DebugOut, EvidenceOut, ExplainOut, HitOut, ListOut, MemoryOut, PurgedOut, RetrieveOut, StatsOut
+from ..schemas import (
+    DebugOut,
+    EvidenceOut,
+    ExplainOut,
+    HitOut,
+    ListOut,
+    MemoryOut,
+    PurgedOut,
+    RetrieveOut,
+    StatsOut,
+    TimeOut,
+)
 from .terminal import printable_json, say
 
 SHOWN_CHARS = 200
@@ -27,6 +38,7 @@ def render_hits(found: RetrieveOut) -> str:
         f"{found.total} ranked, page {found.page} of {found.total_pages}"
         f" (alpha {found.alpha_used:.2g}, tags named: {', '.join(found.keywords) or 'none'}, {found.took_ms:.0f} ms)"
     ]
+    lines += [*_filtered(found), *_time(found.time_understood)]
     if found.degraded:
         lines.append(f"Searched without: {', '.join(found.degraded)}")
     first = (found.page - 1) * found.page_size + 1
@@ -44,7 +56,11 @@ def render_explanation(explained: ExplainOut) -> str:
     lines += [f"  {name:<9} did not find it" for name in explained.signals_without_it]
     if explained.evidence:
         lines.append(f"  alpha {explained.alpha_used:.2f}: {_evidence(explained.evidence)}")
-    lines.append(f"  recency x {explained.recency_factor:.4f}, final score {explained.final_score:.6f}")
+    lines += [f"  {line}" for line in _time(explained.time_understood)]
+    lines.append(
+        f"  recency x {explained.recency_factor:.4f}, time x {explained.time_factor:.4f},"
+        f" final score {explained.final_score:.6f}"
+    )
     if explained.outranked_by:
         lines += ["", "Before it:"]
     for ahead in explained.outranked_by:
@@ -54,7 +70,7 @@ def render_explanation(explained: ExplainOut) -> str:
 
 
 def render_memories(listing: ListOut) -> str:
-    lines = [f"{listing.total} memories, page {listing.page} of {listing.total_pages}"]
+    lines = [f"{listing.total} memories, page {listing.page} of {listing.total_pages}", *_filtered(listing)]
     for memory in listing.memories:
         lines += ["", f"  {_summary(memory)}", f"  {_about(memory)}"]
     return "\n".join(lines)
@@ -87,6 +103,24 @@ def render_purged(out: PurgedOut, asked: int) -> str:
     )
 
 
+def _filtered(found: RetrieveOut | ListOut) -> list[str]:
+    """How the filters of time were understood, if there are any."""
+    bounds = [("from", found.after), ("before", found.before)]
+    said = [f"{word} {moment.isoformat(timespec='minutes')}" for word, moment in bounds if moment]
+    return [f"Created {' and '.join(said)}"] if said else []
+
+
+def _time(time: TimeOut | None) -> list[str]:
+    if time is None:
+        return []
+    start, end = (moment and moment.isoformat(timespec="minutes") for moment in (time.after, time.before))
+    if start and end:
+        meant = f"memories from {start} to {end} come first"
+    else:
+        meant = f"memories from before {end} come first" if end else "newer memories come first"
+    return [f'Time understood: "{time.text}", {meant}']
+
+
 def _evidence(evidence: EvidenceOut) -> str:
     return (
         f"the best vector hit stands out {evidence.vector_prominence:.1f} times as far as by chance; the best keyword"
@@ -117,6 +151,6 @@ def _arithmetic(debug: DebugOut) -> str:
     return (
         f"(vector {debug.vector_rrf:.6f} + tag {debug.tag_boost:.6f} + keyword {debug.keyword_rrf:.6f}"
         f" + neighbour {debug.neighbour_boost:.6f})"
-        f" x recency {debug.recency_factor:.4f}"
+        f" x recency {debug.recency_factor:.4f} x time {debug.time_factor:.4f}"
         f" = {debug.final_score:.6f}; tags matched: {', '.join(debug.tag_matches) or 'none'}"
     )

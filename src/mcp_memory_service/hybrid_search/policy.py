@@ -24,7 +24,7 @@ class RankingPolicy:
     query_dates: bool = True
     """Whether a time that the query names counts in place of recency (docs/adr/0019)."""
 
-    date_floor: float = 0.7
+    date_floor: float = 0.6
     """What a memory far from that time keeps of its score."""
 
     adaptive_threshold_small: int = 500

@@ -1,13 +1,15 @@
 """What goes out."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from ..hybrid_search import KEYWORD, NEIGHBOUR, SIGNALS, TAG, VECTOR, Evidence, FusionMethod, Vote
+from ..hybrid_search import KEYWORD, NEIGHBOUR, SIGNALS, TAG, VECTOR, Evidence, FusionMethod, TimeHint, Vote
 from ..models import Memory, Purged, SearchMode, StoreOutcome, StoreStats, TagCount
 from ..services.search.results import Explanation, Hit, MemoryListing, Paging, ScoreBreakdown, SearchResult
+from ..timestamps import from_microseconds
 from .fields import StoredMoment
 
 AHEAD_CHARS = 200
@@ -65,7 +67,8 @@ class SignalOut(BaseModel):
 
 class DebugOut(BaseModel):
     """The arithmetic of a score: final_score = (vector_rrf + tag_boost + keyword_rrf + neighbour_boost) *
-    recency_factor. The first three are weight times scaled score, or weight / (k + rank) with fusion `rrf`."""
+    recency_factor * time_factor. The first three are weight times scaled score, or weight / (k + rank) with fusion
+    `rrf`."""
 
     vector_score: float | None
     vector_rank: int | None
@@ -79,6 +82,7 @@ class DebugOut(BaseModel):
     keyword_rrf: float
     neighbour_boost: float
     recency_factor: float
+    time_factor: float = Field(description="By how near it is to the time that the query names; 1 if it names none")
     final_score: float
     alpha_used: float
     fusion: FusionMethod
@@ -100,6 +104,7 @@ class DebugOut(BaseModel):
             keyword_rrf=keyword.contribution if keyword else 0.0,
             neighbour_boost=neighbour.contribution if neighbour else 0.0,
             recency_factor=breakdown.recency_factor,
+            time_factor=breakdown.time_factor,
             final_score=breakdown.final_score,
             alpha_used=breakdown.alpha_used,
             fusion=breakdown.fusion,
@@ -124,6 +129,24 @@ class EvidenceOut(BaseModel):
         return cls.model_validate(evidence, from_attributes=True) if evidence else None
 
 
+class TimeOut(BaseModel):
+    """A time that the query names: memories created then or shortly before or after come first, others later."""
+
+    text: str = Field(description="As the query has it")
+    after: StoredMoment | None
+    before: StoredMoment | None = Field(description="Without both, the newer come first, as for the latest")
+
+    @classmethod
+    def of(cls, hint: TimeHint | None) -> "TimeOut | None":
+        return cls(text=hint.text, after=_moment(hint.start), before=_moment(hint.end)) if hint else None
+
+
+def _moment(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else from_microseconds(microseconds)
+
+
+_TIME = "The time that the query names, near which memories came first; null if none, or MCP_MEMORY_QUERY_DATES is off"
+_UNDERSTOOD = "As the filter of this name was understood"
 _EVIDENCE = "What alpha was chosen by; null if it was given, or could not be chosen by the query"
 
 
@@ -173,6 +196,9 @@ class SearchOut(PagedOut):
     evidence: EvidenceOut | None = Field(default=None, description=_EVIDENCE)
     keywords: list[str] = Field(description="The tags, without case, that the tag signal looked for")
     degraded: list[str] = Field(description="What the search did without, as codes; empty when all is well")
+    time_understood: TimeOut | None = Field(default=None, description=_TIME)
+    after: StoredMoment | None = Field(default=None, description=_UNDERSTOOD)
+    before: StoredMoment | None = Field(default=None, description=_UNDERSTOOD)
     took_ms: float
 
 
@@ -186,6 +212,9 @@ def search_of(found: SearchResult) -> dict[str, Any]:
         "evidence": EvidenceOut.of(found.evidence),
         "keywords": list(found.keywords),
         "degraded": list(found.degraded),
+        "time_understood": TimeOut.of(found.time),
+        "after": _moment(found.after),
+        "before": _moment(found.before),
         "took_ms": found.took_ms,
     }
 
@@ -223,8 +252,10 @@ class ExplainOut(BaseModel):
     signals: dict[str, VoteOut] = Field(description="What each signal that found it says of it, among all memories")
     signals_without_it: list[str] = Field(description="Signals that did not find it at all")
     recency_factor: float
+    time_factor: float = Field(description="By how near it is to the time that the query names; 1 if it names none")
     final_score: float
     alpha_used: float
+    time_understood: TimeOut | None = Field(default=None, description=_TIME)
     evidence: EvidenceOut | None = Field(default=None, description=_EVIDENCE)
     outranked_by: list[AheadOut] = Field(description="The first of those before it")
     alpha_for_first_page: float | None = Field(
@@ -247,8 +278,10 @@ class ExplainOut(BaseModel):
             signals=_votes(explained.signals),
             signals_without_it=[name for name in SIGNALS if name not in explained.signals],
             recency_factor=explained.recency_factor,
+            time_factor=explained.time_factor,
             final_score=explained.final_score,
             alpha_used=explained.alpha_used,
+            time_understood=TimeOut.of(explained.time),
             evidence=EvidenceOut.of(explained.evidence),
             outranked_by=[
                 AheadOut(
@@ -270,10 +303,17 @@ def _votes(votes: Mapping[str, Vote]) -> dict[str, VoteOut]:
 
 class ListOut(PagedOut):
     memories: list[MemoryOut]
+    after: StoredMoment | None = Field(default=None, description=_UNDERSTOOD)
+    before: StoredMoment | None = Field(default=None, description=_UNDERSTOOD)
 
     @classmethod
     def of(cls, listing: MemoryListing) -> "ListOut":
-        return cls(**paging_of(listing.paging), memories=[MemoryOut.of(memory) for memory in listing.memories])
+        return cls(
+            **paging_of(listing.paging),
+            memories=[MemoryOut.of(memory) for memory in listing.memories],
+            after=_moment(listing.after),
+            before=_moment(listing.before),
+        )
 
 
 def paging_of(paging: Paging) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 from weakref import WeakValueDictionary
 
 from ..embeddings.base import Embedder
@@ -28,7 +29,7 @@ from ..models import (
     fold_tag,
 )
 from ..storage.ports import Store
-from ..timestamps import now_microseconds
+from ..timestamps import When, from_microseconds, now_microseconds
 from .health import Health, HealthCheck, TrackedEmbedder
 from .search.cached_inputs import MAX_NAMESPACES, CachedInputs, QueryVectors
 from .search.explanation import Explainer
@@ -83,23 +84,35 @@ class MemoryService:
         *,
         tuned: Callable[[TunedWeights | None], RankingPolicy] | None = None,
         searchers: SearcherPool | None = None,
+        zone: tzinfo = UTC,
         shared: _Shared | None = None,
     ) -> None:
-        """`tuned` gives the policy in place of `policy`, from the weights that were tuned for a namespace."""
+        """`tuned` gives the policy in place of `policy`, from the weights that were tuned for a namespace; `zone`
+        is that of words such as `yesterday`."""
         self._shared = shared or _Shared(storage, embedder, searchers, monotonic_seconds)
         self._shared.by_namespace[namespace] = self
         self._storage = storage
         self._namespace = namespace
         self._now = now
+        self._zone = zone
         self._required_tags: tuple[str, ...] = ()
         """Folded: what is read must have all of them."""
         inputs = CachedInputs(storage, self._shared.query_vectors, namespace, monotonic_seconds)
         self._tags = inputs.tags
-        self._storing = Storing(storage, self._shared.embedder, limits or ServiceLimits(), namespace, now)
-        self._search = Search(storage, inputs, policy or RankingPolicy(), now, monotonic_seconds)
+        self._storing = Storing(storage, self._shared.embedder, limits or ServiceLimits(), namespace, now, zone)
+        self._search = Search(storage, inputs, policy or RankingPolicy(), now, monotonic_seconds, zone)
         self._tuned = tuned
         self._in_namespace: Callable[[str], MemoryService] = lambda other: MemoryService(
-            storage, embedder, policy, limits, other, now, monotonic_seconds, tuned=tuned, shared=self._shared
+            storage,
+            embedder,
+            policy,
+            limits,
+            other,
+            now,
+            monotonic_seconds,
+            tuned=tuned,
+            zone=zone,
+            shared=self._shared,
         )
 
     def within(self, namespace: str) -> "MemoryService":
@@ -188,10 +201,9 @@ class MemoryService:
         request = request or ListRequest()
         page, page_size = request.page, request.page_size
         checks.check_page(page, page_size)
-        found = await self._storage.list_memories(
-            self._filter_of(request), offset=(page - 1) * page_size, limit=page_size
-        )
-        return MemoryListing(found.memories, Paging(page, page_size, found.total))
+        where = self._filter_of(request)
+        found = await self._storage.list_memories(where, offset=(page - 1) * page_size, limit=page_size)
+        return MemoryListing(found.memories, Paging(page, page_size, found.total), where.after, where.before)
 
     async def get_memory(self, content_hash: str) -> Memory:
         _require_hash(content_hash)
@@ -211,7 +223,9 @@ class MemoryService:
         if patch.metadata is not None:
             checks.check_metadata(patch.metadata)
         now = self._now()
-        key = idempotency.update_key(idempotency_key, content_hash, patch, now)
+        key = idempotency.update_key(idempotency_key, content_hash, patch, now)  # `30d` is the same when sent again
+        if isinstance(patch.expires_at, str):
+            patch = replace(patch, expires_at=self._moment(patch.expires_at, "expires_at", ahead=True))
         try:
             memory = await self._storage.update(self._namespace, content_hash, patch, now, key)
         finally:
@@ -275,9 +289,13 @@ class MemoryService:
             self._search, self._tuned = self._search.with_policy(tuned(tuning.weights if tuning else None)), None
         return self._search
 
+    def _moment(self, when: When | None, field: str, *, ahead: bool = False) -> int | None:
+        return checks.moment_of(when, field, from_microseconds(self._now(), self._zone), ahead=ahead)
+
     def _filter_of(self, request: SearchRequest | ListRequest) -> MemoryFilter:
+        after, before = self._moment(request.after, "after"), self._moment(request.before, "before")
         where = checks.checked_filter(
-            self._namespace, request.tags or (), request.tag_match, request.memory_type, request.after, request.before
+            self._namespace, request.tags or (), request.tag_match, request.memory_type, after, before
         )
         if not self._required_tags:
             return where

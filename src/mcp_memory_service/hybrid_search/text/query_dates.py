@@ -31,8 +31,9 @@ class TimeHint:
 
 # Digits that belong to a version, a path, a port or an issue are no date.
 _ALONE, _LAST = r"(?<![\w./#:-])", r"(?![\w/:-]|[.][0-9])"
-_BOUND = r"(?:(?P<bound>since|after|before|until|till|by)\s+(?:the\s+)?)?"
-_LED = r"(?:(?P<bound>since|after|before|until|till|by)|(?P<lead>in|during|of|from|for|on))\s+(?:the\s+|early\s+|late\s+)?"
+_LIMIT = r"(?P<bound>since|after|before|until|till|by)"
+_BOUND = rf"(?:{_LIMIT}\s+(?:the\s+)?)?"
+_LED = rf"(?:{_LIMIT}|(?P<lead>in|during|of|from|for|on))\s+(?:the\s+|early\s+|late\s+)?"
 # "in 2000 ms" counts, "Spring Boot" is a framework, and "in fall back mode" none of the seasons.
 _NO_COUNT = r"(?!\s+(?:[mµ]?s|seconds?|[kmg]?i?b|bytes?|rows?|lines?|items?|requests?|times|px|characters?|tokens?)\b)"
 _NO_SEASON = r"(?!\s+(?:boot|mvc|cloud|batch|data|security|framework|back|through)\b)"
@@ -65,11 +66,11 @@ _NEWEST = re.compile(
 
 
 def time_in(query: str, now: datetime) -> TimeHint | None:
-    """The first time that a query names, read in the zone of the present moment; None if it names none that has come."""
+    """The first time that a query names, read in the zone of `now`; None if it names none that has come."""
     query = " ".join(query.split())
     newest = _NEWEST.search(query)
     found = [match for pattern in _NAMED if (match := pattern.search(query)) and not _is_verb(match)]
-    for match in sorted(found, key=lambda match: (match.start("when"), -match.end("when"))):
+    for match in sorted(found, key=_surest_first):
         if newest and newest.start() <= match.start("when") < newest.end():
             continue  # "as of today" asks for no day
         period = read_period(match["when"], now)
@@ -78,8 +79,14 @@ def time_in(query: str, now: datetime) -> TimeHint | None:
     return TimeHint(newest[0], None, None, NEWEST_FADE_DAYS) if newest else None
 
 
+def _surest_first(match: re.Match[str]) -> tuple[bool, int, int]:
+    """A date with its year before "last week", which may go on: "of August 2023". Then the first, then the longest."""
+    has_year = re.search(r"[0-9]{4}", match["when"]) is not None
+    return (not has_year, match.start("when"), -match.end("when"))
+
+
 def _is_verb(match: re.Match[str]) -> bool:
-    """`step 3 may fail`, `words that march`: in small letters a month only with its year, or after `in` and the like."""
+    """`step 3 may fail`, `words that march`: in small letters a month only with its year or after such as `in`."""
     parts = match.groupdict()
     if parts.get("season") and not parts.get("year"):
         return parts["season"][0].isupper()  # the framework

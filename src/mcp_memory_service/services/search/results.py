@@ -72,12 +72,18 @@ class SearchResult:
     """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
     time: TimeHint | None = None
     """The time that the query names, near which memories came first."""
+    after: int | None = None
+    before: int | None = None
+    """As the filters were understood."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryListing:
     memories: tuple[Memory, ...]
     paging: Paging
+    after: int | None = None
+    before: int | None = None
+    """As the filters were understood."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +106,15 @@ class Explanation:
     signals: Mapping[str, Vote]
     """What each signal that found the memory says of it, among all memories; without the filters if they drop it."""
     recency_factor: float
+    time_factor: float
     final_score: float
     alpha_used: float
     outranked_by: tuple[Ahead, ...]
     alpha_for_first_page: float | None
     degraded: tuple[str, ...]
     evidence: Evidence | None
+    time: TimeHint | None = None
+    """The time that the query names, near which memories came first."""
 
     @property
     def on_first_page(self) -> bool:

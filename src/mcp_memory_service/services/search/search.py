@@ -129,6 +129,8 @@ class Search:
             took_ms=round((self._seconds() - started) * 1000, 3),
             evidence=ranking.evidence,
             time=ranking.time,
+            after=where.after,
+            before=where.before,
         )
 
     async def ranking(self, request: SearchRequest, where: MemoryFilter, *, depth: int | None = None) -> Ranking:
@@ -263,7 +265,7 @@ class Search:
         """The time that the query names, where the order of memories may follow it."""
         if not self.policy.query_dates or stands_alone(signal_weights(request.mode, alpha, self.policy)):
             return None
-        return time_in(request.query, from_microseconds(now).astimezone(self.zone))
+        return time_in(request.query, from_microseconds(now, self.zone))
 
     def _boosts(self, weights: Mapping[str, float]) -> bool:
         """Whether neighbours count: not among ranks, whose sums are too flat to share, nor for one signal alone."""

@@ -5,8 +5,11 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from ...errors import InvalidInput
+from ...hybrid_search import read_period
+from ...hybrid_search.text.dates import EXAMPLES, EXAMPLES_AHEAD
 from ...models import (
     MAX_METADATA_CHARS,
     MAX_TAGS,
@@ -18,7 +21,7 @@ from ...models import (
     fold_tag,
     json_chars,
 )
-from ...timestamps import EARLIEST_MICROSECONDS, MICROSECONDS_PER_DAY
+from ...timestamps import EARLIEST_MICROSECONDS, MICROSECONDS_PER_DAY, When, to_microseconds
 
 MAX_TAG_CHARS = 200
 MAX_NAME_CHARS = 200
@@ -106,6 +109,18 @@ def check_moment(moment: int | None, field: str, now: int | None) -> None:
         raise InvalidInput(f"{field} lies before year 1.", reason="timestamp_out_of_range", field=field)
     if moment is not None and now is not None and moment > now + MAX_CLOCK_SKEW:
         raise InvalidInput(f"{field} lies in the future.", reason="timestamp_in_future", field=field)
+
+
+def moment_of(when: When | None, field: str, now: datetime, *, ahead: bool = False) -> int | None:
+    """What was asked for, in microseconds; of a period its start. Words are read in the zone of `now`, those that leave
+    it open as a time that has passed, or with `ahead` as one to come."""
+    if not isinstance(when, str):
+        return when
+    period = read_period(when, now, ahead=ahead)
+    if period is None:
+        examples = EXAMPLES_AHEAD if ahead else EXAMPLES
+        raise InvalidInput(f"{field} must be a time, such as {examples}.", reason="time_not_understood", field=field)
+    return to_microseconds(period.start)
 
 
 def check_metadata(metadata: Metadata) -> None:

@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 
 from ...embeddings.base import Embedder
 from ...embeddings.chunks import embed_chunks
 from ...errors import InvalidInput, QuotaExceeded
 from ...models import EmbeddedMemory, Memory, MemoryDraft, StoreOutcome, Vector, identity_hash
 from ...storage.ports import Store
+from ...timestamps import from_microseconds
 from . import checks
 
 QUOTA_RETRY_SECONDS = 3_600
@@ -24,20 +26,27 @@ class ServiceLimits:
 
 class Storing:
     def __init__(
-        self, storage: Store, embedder: Embedder, limits: ServiceLimits, namespace: str, now: Callable[[], int]
+        self,
+        storage: Store,
+        embedder: Embedder,
+        limits: ServiceLimits,
+        namespace: str,
+        now: Callable[[], int],
+        zone: tzinfo = UTC,
     ) -> None:
         self._storage = storage
         self._embedder = embedder
         self._limits = limits
         self._namespace = namespace
         self._now = now
+        self._zone = zone
         self._counting = asyncio.Lock()
 
     def limited_to(self, max_memories: int | None) -> "Storing":
         """The same with this limit, unless a lower one holds anyway."""
         limits = [limit for limit in (self._limits.max_memories, max_memories) if limit is not None]
         limited = replace(self._limits, max_memories=min(limits, default=None))
-        storing = Storing(self._storage, self._embedder, limited, self._namespace, self._now)
+        storing = Storing(self._storage, self._embedder, limited, self._namespace, self._now, self._zone)
         storing._counting = self._counting
         return storing
 
@@ -120,4 +129,5 @@ class Storing:
             kind=draft.kind,
             anchor=draft.anchor,
             names=draft.names,
+            expires_at=checks.moment_of(draft.expires_at, "expires_at", from_microseconds(now, self._zone), ahead=True),
         )
