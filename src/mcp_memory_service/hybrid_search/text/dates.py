@@ -1,8 +1,7 @@
 """Time in words: `last week`, `7d`, `May 2026` read as periods. Pure: the text and the present moment come in.
 
-Everything is read in the zone of the present moment. By hand, for what fits is heavy or does half: dateparser brings
-regex, two libraries of time zones and two hundred languages, and reads `may` and `3.11` as dates; dateutil knows no
-relative words.
+Everything is read in the zone of the present moment. By hand, for the libraries are heavy or do half: dateparser brings
+four dependencies and two hundred languages, and dateutil knows no relative words (docs/adr/0019).
 """
 
 import re

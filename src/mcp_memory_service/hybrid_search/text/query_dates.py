@@ -8,8 +8,10 @@ from ...timestamps import MICROSECONDS_PER_DAY, to_microseconds
 from .dates import DAY, MONTH_NAME, NUMBER, SEASON, UNIT, WEEKDAY, YEAR, Period, read_period
 
 NEWEST_FADE_DAYS = 200.0
-
+"""What holds now was often written half a year ago. NDCG@10 of our temporal queries: .743 with 50 days, .801 with 100,
+.794 with 200, .774 with 330 (docs/adr/0019)."""
 MIN_FADE_DAYS = 1.0
+"""What happened at noon is noted the same day."""
 
 
 @dataclass(frozen=True, slots=True)
