@@ -130,6 +130,7 @@ async def open_service(
                 settings.max_content_chars, settings.max_memories, settings.trash_days, settings.similar_on_store
             ),
             searchers=searchers,
+            zone=settings.zone,
         )
         if warm_up:
             for task in (service.warm_up(), _emptying_trash(service)):

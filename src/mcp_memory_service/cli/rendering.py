@@ -23,6 +23,7 @@ from ..schemas import (
     RetrieveOut,
     StatsOut,
     StoredOut,
+    TimeOut,
 )
 from ..services import Cluster, Duplicates
 from ..services.search.results import HINTS
@@ -72,6 +73,7 @@ def render_hits(found: RetrieveOut, stored: int, *, full: bool = False) -> str:
         if found.results
         else _why_empty(found, stored)
     ]
+    lines += [*_filtered(found), *_time(found.time_understood)]
     if found.degraded:
         lines.append(f"Searched without: {', '.join(found.degraded)}")
     lines.append(" ".join(filter(None, [f"Confidence: {found.confidence}.", found.confidence_note])))
@@ -92,7 +94,11 @@ def render_explanation(explained: ExplainOut) -> str:
     lines += [f"  {name:<9} did not find it" for name in explained.signals_without_it]
     if explained.evidence:
         lines.append(f"  alpha {explained.alpha_used:.2f}: {_evidence(explained.evidence)}")
-    lines.append(f"  recency x {explained.recency_factor:.4f}, final score {explained.final_score:.6f}")
+    lines += [f"  {line}" for line in _time(explained.time_understood)]
+    lines.append(
+        f"  recency x {explained.recency_factor:.4f}, time x {explained.time_factor:.4f},"
+        f" final score {explained.final_score:.6f}"
+    )
     if explained.outranked_by:
         lines += ["", "Before it:"]
     for ahead in explained.outranked_by:
@@ -104,7 +110,7 @@ def render_explanation(explained: ExplainOut) -> str:
 def render_memories(listing: ListOut, stored: int, *, full: bool = False) -> str:
     if not listing.memories:
         return _why_empty(listing, stored)
-    lines = [f"{listing.total} memories, page {listing.page} of {listing.total_pages}"]
+    lines = [f"{listing.total} memories, page {listing.page} of {listing.total_pages}", *_filtered(listing)]
     for memory in listing.memories:
         lines += ["", f"  {_whole(memory) if full else _summary(memory)}", f"  {_about(memory)}"]
     return "\n".join(lines)
@@ -201,6 +207,24 @@ def render_purged(out: PurgedOut, asked: int) -> str:
     )
 
 
+def _filtered(found: RetrieveOut | ListOut) -> list[str]:
+    """How the filters of time were understood, if there are any."""
+    bounds = [("from", found.after), ("before", found.before)]
+    said = [f"{word} {moment.isoformat(timespec='minutes')}" for word, moment in bounds if moment]
+    return [f"Created {' and '.join(said)}"] if said else []
+
+
+def _time(time: TimeOut | None) -> list[str]:
+    if time is None:
+        return []
+    start, end = (moment and moment.isoformat(timespec="minutes") for moment in (time.after, time.before))
+    if start and end:
+        meant = f"memories from {start} to {end} come first"
+    else:
+        meant = f"memories from before {end} come first" if end else "newer memories come first"
+    return [f'Time understood: "{time.text}", {meant}']
+
+
 def _evidence(evidence: EvidenceOut) -> str:
     return (
         f"the best vector hit stands out {evidence.vector_prominence:.1f} times as far as by chance; the best keyword"
@@ -243,6 +267,6 @@ def _arithmetic(debug: DebugOut) -> str:
     return (
         f"(vector {debug.vector_rrf:.6f} + tag {debug.tag_boost:.6f} + keyword {debug.keyword_rrf:.6f}"
         f" + neighbour {debug.neighbour_boost:.6f})"
-        f" x recency {debug.recency_factor:.4f}"
+        f" x recency {debug.recency_factor:.4f} x time {debug.time_factor:.4f}"
         f" = {debug.final_score:.6f}; tags matched: {', '.join(debug.tag_matches) or 'none'}"
     )

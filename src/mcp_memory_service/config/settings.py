@@ -1,8 +1,10 @@
 """Everything that can be set from outside, and what a server may listen on."""
 
 import ipaddress
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
@@ -35,6 +37,10 @@ class Settings(EnvironmentSettings):
         default="default",
         description="The namespace of the command line and of `mcp`, such as team/alice; over HTTP the key or the"
         " header X-Namespace chooses",
+    )
+    time_zone: str = Field(
+        default="UTC",
+        description="In which times in words and dates without an offset are read, such as Europe/Berlin",
     )
     allow_network_filesystem: bool = Field(
         default=False,
@@ -135,6 +141,10 @@ class Settings(EnvironmentSettings):
     qdrant: QdrantSettings = Field(default_factory=QdrantSettings)
 
     @property
+    def zone(self) -> tzinfo:
+        return _zone(self.time_zone)
+
+    @property
     def keys_path(self) -> Path:
         return self.keys_file or self.sqlite_path.with_name(f"{self.sqlite_path.name}-keys.json")
 
@@ -167,6 +177,12 @@ class Settings(EnvironmentSettings):
         if isinstance(backend, str) and backend.lower() in BACKENDS_OF_OTHER_PRODUCT:
             raise ValueError(f"{backend} is a backend of {OTHER_PRODUCT}")
         return backend
+
+    @field_validator("time_zone")
+    @classmethod
+    def _zone_is_known(cls, name: str) -> str:
+        _zone(name)
+        return name
 
     @field_validator("log_level", mode="before")
     @classmethod
@@ -204,6 +220,17 @@ class Settings(EnvironmentSettings):
         if key is not None and (len(secret) < MIN_API_KEY_CHARS or not secret.isascii() or not secret.isprintable()):
             raise ValueError(f"must have at least {MIN_API_KEY_CHARS} ASCII characters")
         return key
+
+
+def _zone(name: str) -> tzinfo:
+    if name.upper() == "UTC":  # also where there is no database of zones
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(
+            "must be a time zone that this machine knows, such as Europe/Berlin (if it knows none: pip install tzdata)"
+        ) from error
 
 
 def require_key_for_open_address(settings: Settings, *, has_keys: bool) -> None:

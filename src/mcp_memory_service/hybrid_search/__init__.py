@@ -16,7 +16,7 @@ from .fusion import combine_results_rrf, fuse_rrf, fuse_scores, rrf_score
 from .graph import missing_neighbours, neighbour_boosts
 from .likeness import MIN_LIKENESS, compared_words, likeness, mean_direction
 from .policy import FusionMethod, RankingPolicy
-from .recency import apply_recency_decay, recency_factor
+from .recency import apply_recency_decay, apply_time_hint, recency_factor
 from .signals import (
     KEYWORD,
     NEIGHBOUR,
@@ -31,7 +31,9 @@ from .signals import (
     stands_alone,
 )
 from .tag_weights import as_rare_as_they_are_few, dividing_tags, shared_ranks, tag_weights
+from .text.dates import Period, read_period
 from .text.passages import MAX_PASSAGE_CHARS, best_passages
+from .text.query_dates import TimeHint, time_in
 from .text.query_tags import STOP_WORDS, TagVocabulary, extract_query_keywords
 from .text.snippets import matched_spans, snippet
 from .text.tokens import indexed_text, query_terms, word_tokens
@@ -51,16 +53,19 @@ __all__ = [
     "Fused",
     "FusedCandidate",
     "FusionMethod",
+    "Period",
     "Pool",
     "RankingPolicy",
     "Signal",
     "TagVocabulary",
+    "TimeHint",
     "VectorStanding",
     "Vote",
     "WordEvidence",
     "above_baseline",
     "alpha_from_evidence",
     "apply_recency_decay",
+    "apply_time_hint",
     "as_rare_as_they_are_few",
     "best_first",
     "best_passages",
@@ -83,6 +88,7 @@ __all__ = [
     "missing_neighbours",
     "neighbour_boosts",
     "query_terms",
+    "read_period",
     "recency_factor",
     "rrf_score",
     "share_of_best",
@@ -91,6 +97,7 @@ __all__ = [
     "snippet",
     "stands_alone",
     "tag_weights",
+    "time_in",
     "vector_prominence",
     "vector_standing",
     "word_coverage",

@@ -11,7 +11,7 @@ from ..models import Memory, SimilarMemory, StoreOutcome
 from ..schemas import DebugOut
 from ..services import MemoryListing, SearchResult
 from ..services.outcomes import BulkOutcome, Context, Overview
-from ..services.search.results import Explanation, Hit, Paging, Passage
+from ..services.search.results import HINTS, Explanation, Hit, Paging, Passage
 from ..timestamps import day_of, from_microseconds
 from .budget import FRAME_CHARS, Entry, fitted
 from .fence import as_json, label, ours, quoted
@@ -21,8 +21,6 @@ SHOWN_ID_DIGITS = 12
 MAX_SHOWN_TAGS_CHARS = 300
 """Of one memory in a list; get_memory has more."""
 FIRST_LINE_CHARS = 160
-HINTS_WITHOUT_ANSWER = 3
-"""Shown of a search that found nothing that seems to answer it."""
 MAX_COUNTED_CHARS = 400
 """Of the types, and of the tags, in an overview."""
 DEBUG_DIGITS = 6
@@ -44,9 +42,9 @@ def found_reply(found: SearchResult, budget: int) -> CallToolResult:
 
 
 def _found(found: SearchResult, budget: int) -> list[str]:
-    hits = found.results if found.confidence != "none" else found.results[:HINTS_WITHOUT_ANSWER]
+    hits = found.results if found.confidence != "none" else found.results[:HINTS]
     shown = fitted([_hit(hit) for hit in hits], budget)
-    frame = [_how_sure(found), _omission(len(hits) - len(shown))]
+    frame = [_how_sure(found), _time(found), _omission(len(hits) - len(shown))]
     frame += [f"Searched without: {', '.join(found.degraded)}."] if found.degraded else []
     lines = [ours(" ".join(filter(None, frame)))]
     lines += [ours(_arithmetic_of(found))] if hits and hits[0].debug else []
@@ -242,12 +240,20 @@ def _first_line(memory: Memory) -> str:
 
 
 def _how_sure(found: SearchResult) -> str:
+    """For a page that shows something, how many there are; else the sentence that says why it does not."""
     paged = _paged(found.paging, "found")
-    if not found.results and found.confidence == "high":
-        return f"{paged}: no memory here."
-    if found.confidence == "none" or not found.results:
-        return "Nothing stored seems to answer this." + (" The nearest, as hints:" if found.results else "")
-    return f"{paged}, confidence {found.confidence}."
+    if found.results and found.confidence != "none":
+        return f"{paged}, confidence {found.confidence}."
+    return found.confidence_note or f"{paged}: no memory here."
+
+
+def _time(found: SearchResult) -> str:
+    """The time that the query names, by which they are ranked."""
+    hint = found.time
+    if hint is None:
+        return ""
+    days = [day_of(moment) for moment in (hint.start, hint.end) if moment is not None]
+    return f"Ranked by time: {label(hint.text)} ({' to '.join(days) or 'newest first'})."
 
 
 def _paged(paging: Paging, what: str) -> str:

@@ -1,13 +1,15 @@
 """What goes out."""
 
+from datetime import datetime
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from ..hybrid_search import KEYWORD, MAX_PASSAGE_CHARS, NEIGHBOUR, TAG, VECTOR, Evidence, FusionMethod, Vote
+from ..hybrid_search import KEYWORD, MAX_PASSAGE_CHARS, NEIGHBOUR, TAG, VECTOR, Evidence, FusionMethod, TimeHint, Vote
 from ..models import Confidence, Memory, Purged, SearchMode, SimilarMemory, StoreOutcome, StoreStats, TagCount
 from ..services.outcomes import MAX_PINNED, BulkOutcome, Context, Overview
 from ..services.search.results import Hit, MemoryListing, Paging, Passage, ScoreBreakdown, SearchResult
+from ..timestamps import from_microseconds
 from .fields import StoredMoment
 
 MAX_BULK_IDS = 100
@@ -116,7 +118,8 @@ class SignalOut(BaseModel):
 
 class DebugOut(BaseModel):
     """The arithmetic of a score: final_score = (vector_rrf + tag_boost + keyword_rrf + neighbour_boost) *
-    recency_factor. The first three are weight times scaled score, or weight / (k + rank) with fusion `rrf`."""
+    recency_factor * time_factor. The first three are weight times scaled score, or weight / (k + rank) with fusion
+    `rrf`."""
 
     vector_score: float | None
     vector_rank: int | None
@@ -130,6 +133,7 @@ class DebugOut(BaseModel):
     keyword_rrf: float
     neighbour_boost: float
     recency_factor: float
+    time_factor: float = Field(description="By how near it is to the time that the query names; 1 if it names none")
     final_score: float
     alpha_used: float
     fusion: FusionMethod
@@ -151,6 +155,7 @@ class DebugOut(BaseModel):
             keyword_rrf=keyword.contribution if keyword else 0.0,
             neighbour_boost=neighbour.contribution if neighbour else 0.0,
             recency_factor=breakdown.recency_factor,
+            time_factor=breakdown.time_factor,
             final_score=breakdown.final_score,
             alpha_used=breakdown.alpha_used,
             fusion=breakdown.fusion,
@@ -175,6 +180,24 @@ class EvidenceOut(BaseModel):
         return cls.model_validate(evidence, from_attributes=True) if evidence else None
 
 
+class TimeOut(BaseModel):
+    """A time that the query names: memories created then or shortly before or after come first, others later."""
+
+    text: str = Field(description="As the query has it")
+    after: StoredMoment | None
+    before: StoredMoment | None = Field(description="Without both, the newer come first, as for the latest")
+
+    @classmethod
+    def of(cls, hint: TimeHint | None) -> "TimeOut | None":
+        return cls(text=hint.text, after=_moment(hint.start), before=_moment(hint.end)) if hint else None
+
+
+def _moment(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else from_microseconds(microseconds)
+
+
+TIME = "The time that the query names, near which memories came first; null if none, or MCP_MEMORY_QUERY_DATES is off"
+_UNDERSTOOD = "As the filter of this name was understood"
 EVIDENCE = "What alpha was chosen by; null if it was given, or could not be chosen by the query"
 
 
@@ -248,6 +271,9 @@ class SearchOut(PagedOut):
     confidence_note: str | None = Field(description="The same in a sentence; null when it is high")
     keywords: list[str] = Field(description="The tags, without case, that the tag signal looked for")
     degraded: list[str] = Field(description="What the search did without, as codes; empty when all is well")
+    time_understood: TimeOut | None = Field(default=None, description=TIME)
+    after: StoredMoment | None = Field(default=None, description=_UNDERSTOOD)
+    before: StoredMoment | None = Field(default=None, description=_UNDERSTOOD)
     took_ms: float
 
 
@@ -263,6 +289,9 @@ def search_of(found: SearchResult) -> dict[str, Any]:
         "confidence_note": found.confidence_note,
         "keywords": list(found.keywords),
         "degraded": list(found.degraded),
+        "time_understood": TimeOut.of(found.time),
+        "after": _moment(found.after),
+        "before": _moment(found.before),
         "took_ms": found.took_ms,
     }
 
@@ -277,6 +306,8 @@ class RetrieveOut(SearchOut):
 
 class ListOut(PagedOut):
     memories: list[ListedOut]
+    after: StoredMoment | None = Field(default=None, description=_UNDERSTOOD)
+    before: StoredMoment | None = Field(default=None, description=_UNDERSTOOD)
 
     @classmethod
     def of(cls, listing: MemoryListing, *, full: bool = False) -> "ListOut":
@@ -289,6 +320,8 @@ class ListOut(PagedOut):
                 else ListedOut.in_part(memory, memory.content[:MAX_PASSAGE_CHARS])
                 for memory in listing.memories
             ],
+            after=_moment(listing.after),
+            before=_moment(listing.before),
         )
 
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from ..hybrid_search import SIGNALS, Vote
 from ..models import SearchMode
 from ..services.search.results import Explanation
-from .answers import EVIDENCE, EvidenceOut, SignalOut
+from .answers import EVIDENCE, TIME, EvidenceOut, SignalOut, TimeOut
 
 AHEAD_CHARS = 200
 
@@ -37,8 +37,10 @@ class ExplainOut(BaseModel):
     signals: dict[str, VoteOut] = Field(description="What each signal that found it says of it, among all memories")
     signals_without_it: list[str] = Field(description="Signals that did not find it at all")
     recency_factor: float
+    time_factor: float = Field(description="By how near it is to the time that the query names; 1 if it names none")
     final_score: float
     alpha_used: float
+    time_understood: TimeOut | None = Field(default=None, description=TIME)
     evidence: EvidenceOut | None = Field(default=None, description=EVIDENCE)
     outranked_by: list[AheadOut] = Field(description="The first of those before it")
     alpha_for_first_page: float | None = Field(
@@ -61,6 +63,8 @@ class ExplainOut(BaseModel):
             signals=_votes(explained.signals),
             signals_without_it=[name for name in SIGNALS if name not in explained.signals],
             recency_factor=explained.recency_factor,
+            time_factor=explained.time_factor,
+            time_understood=TimeOut.of(explained.time),
             final_score=explained.final_score,
             alpha_used=explained.alpha_used,
             evidence=EvidenceOut.of(explained.evidence),

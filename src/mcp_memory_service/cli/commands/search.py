@@ -27,7 +27,7 @@ from ..rendering import render_explanation, render_hits, render_memories, render
 @click.option("--alpha", type=float, help="Weight of the vector signal for this search")
 @click.option("--fts-weight", type=float, help="Weight of words and tags, with --vector-weight in place of --alpha")
 @click.option("--vector-weight", type=float, help="Weight of meaning, with --fts-weight in place of --alpha")
-@click.option("--as-of", help="Answer as it would have at this moment (ISO 8601)")
+@click.option("--as-of", help="Answer as it would have then: ISO 8601, 7d, last week, 2026-05")
 @click.option("--explain", "explained_hash", metavar="ID", help="Say why this memory is where it is")
 @click.option("--debug", is_flag=True, help="Show how each score came about")
 @click.option("--full", is_flag=True, help="Show whole contents, not only their beginning or best passages")

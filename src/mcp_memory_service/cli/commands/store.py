@@ -29,7 +29,7 @@ def or_standard_input(_context: click.Context, _argument: click.Parameter, conte
 @click.option("--session", help="The conversation it belongs to")
 @click.option("--sequence", type=int, help="Its place within that conversation")
 @click.option("--pinned", is_flag=True, help="Give it with every recall of context")
-@click.option("--expires-at", help="When it goes out of results (ISO 8601); it is not deleted")
+@click.option("--expires-at", help="When it goes out of results: ISO 8601, 30d, tomorrow; it is not deleted")
 @click.option("--supersedes", multiple=True, metavar="ID", help="A memory whose place it takes; may be repeated")
 @JSON
 @with_settings()

@@ -1,14 +1,14 @@
 """Arguments that several tools have. What their name and type say is not described again."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
 from ...models import UNSET, Confidence, MetadataIs
 from ...models.memory import Unset
-from ...schemas import After, Before, Moment, Page, PageSize, TagFilter, TagList, TypeFilter, microseconds
+from ...schemas import After, AsOf, Before, ExpiresAt, Page, PageSize, TagFilter, TagList, TypeFilter
+from ...timestamps import When
 
 _UNSAID = Field(description="")
 
@@ -21,9 +21,9 @@ SearchedTags: TypeAlias = Annotated[
 TagRule: TypeAlias = Annotated[TagFilter, _UNSAID]
 Type: TypeAlias = Annotated[TypeFilter, _UNSAID]
 Types: TypeAlias = Annotated[TagList | None, Field(description="Any of these")]
-After_: TypeAlias = Annotated[After, Field(description="ISO date")]
+After_: TypeAlias = Annotated[After, Field(description="2026-05, 7d, last week")]
 Before_: TypeAlias = Annotated[Before, _UNSAID]
-AsOf: TypeAlias = Annotated[Moment | None, Field(description="Date to answer as of")]
+AsOf_: TypeAlias = Annotated[AsOf, Field(description="Date to answer as of")]
 Page_: TypeAlias = Annotated[Page, _UNSAID]
 PageSize_: TypeAlias = Annotated[PageSize, Field(description="Up to 100")]
 Similarity: TypeAlias = Annotated[
@@ -33,7 +33,8 @@ MinConfidence: TypeAlias = Annotated[Confidence | None, Field(description="Nothi
 MetadataFilter: TypeAlias = Annotated[
     dict[str, str | int | float | bool | None] | None, Field(description="Keys with values; null: any")
 ]
-Expiry: TypeAlias = Annotated[Moment | Literal[""] | None, Field(description="ISO date; empty: never")]
+Expiry: TypeAlias = Annotated[ExpiresAt, Field(description="Date or 30d")]
+NewExpiry: TypeAlias = Annotated[ExpiresAt | Literal[""], Field(description="Date or 30d; empty: never")]
 
 
 def named(tags: list[str] | None) -> tuple[str, ...] | None:
@@ -44,6 +45,6 @@ def required_metadata(asked: Mapping[str, str | int | float | bool | None] | Non
     return tuple(MetadataIs(key, value) for key, value in (asked or {}).items())
 
 
-def new_expiry(asked: datetime | Literal[""] | None) -> int | Literal[Unset.UNSET] | None:
+def new_expiry(asked: str | None) -> When | Literal[Unset.UNSET] | None:
     """Left out, it stays as it is; empty, there is none any more."""
-    return UNSET if asked is None else microseconds(asked or None)
+    return UNSET if asked is None else asked or None

@@ -12,12 +12,13 @@ from ..answers import found_reply, listing_reply, memory_reply, overview_reply, 
 from ..strict_server import ADD, CHANGE, READ, ServedTool, serving
 from .arguments import (
     After_,
-    AsOf,
+    AsOf_,
     Before_,
     Expiry,
     Id,
     MetadataFilter,
     MinConfidence,
+    NewExpiry,
     Page_,
     PageSize_,
     Query,
@@ -58,7 +59,7 @@ class CoreTools:
         sequence: Annotated[int | None, Field(description="Place in session")] = None,
         supersedes: Annotated[TagList | None, Field(description="ids that it takes the place of")] = None,
         pinned: Annotated[bool, Field(description="Part of every recall_context")] = False,
-        expires_at: Moment | None = None,
+        expires_at: Expiry = None,
     ) -> CallToolResult:
         """Remember a text for later sessions: a decision with its reason, the fix of an error, a fact, a preference.
         Names similar memories; if it corrects one, use supersedes. The same text again only adds tags and metadata."""
@@ -72,7 +73,7 @@ class CoreTools:
             session,
             sequence,
             pinned=pinned,
-            expires_at=microseconds(expires_at),
+            expires_at=expires_at,
             supersedes=tuple(supersedes or ()),
         )
         return stored_reply(await serving.get().store_memory(draft))
@@ -96,7 +97,7 @@ class CoreTools:
         source: str | None = None,
         metadata: MetadataFilter = None,
         include_superseded: bool = False,
-        as_of: AsOf = None,
+        as_of: AsOf_ = None,
         min_confidence: MinConfidence = None,
     ) -> CallToolResult:
         """Find what is remembered about something, best first, by meaning, words and tags. The tool for nearly every
@@ -109,8 +110,8 @@ class CoreTools:
             memory_type,
             min_similarity,
             tag_match,
-            microseconds(after),
-            microseconds(before),
+            after,
+            before,
             mode,
             alpha,
             debug=debug,
@@ -119,7 +120,7 @@ class CoreTools:
             source=source,
             metadata=required_metadata(metadata),
             include_superseded=include_superseded,
-            as_of=microseconds(as_of),
+            as_of=as_of,
             min_confidence=min_confidence,
         )
         return found_reply(await serving.get().search(request), self._response_chars)
@@ -155,8 +156,8 @@ class CoreTools:
             tuple(tags or ()),
             memory_type,
             tag_match,
-            microseconds(after),
-            microseconds(before),
+            after,
+            before,
             types=tuple(types or ()),
             session=session,
             source=source,
@@ -173,7 +174,7 @@ class CoreTools:
         memory_type: Annotated[str | None, Field(description="Empty: none")] = None,
         metadata: Annotated[dict[str, Any] | None, Field(description="Keys to set; null removes")] = None,
         pinned: bool | None = None,
-        expires_at: Expiry = None,
+        expires_at: NewExpiry = None,
     ) -> CallToolResult:
         """Correct or change one memory; what you leave out stays. A new text gets a new id; the old id still leads
         to it."""

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from ...errors import InvalidInput
 from ...models import ListRequest
-from ...schemas import TagList, microseconds
+from ...schemas import TagList
 from ..answers import bulk_reply, context_reply, history_reply, reply, short_id
 from ..strict_server import CHANGE, READ, ServedTool, serving
 from .arguments import After_, Before_, Id, MetadataFilter, TagRule, Tags, Type, required_metadata
@@ -104,7 +104,7 @@ def _filter(
         memory_type=memory_type,
         session=session,
         source=source,
-        after=microseconds(after),
-        before=microseconds(before),
+        after=after,
+        before=before,
         metadata=required_metadata(metadata),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...hybrid_search import Evidence, FusionMethod, Vote
+from ...hybrid_search import Evidence, FusionMethod, TimeHint, Vote
 from ...models import Confidence, Memory, SearchMode, SearchRequest
 
 HINTS = 3
@@ -12,7 +12,7 @@ HINTS = 3
 
 @dataclass(frozen=True, slots=True)
 class ScoreBreakdown:
-    """How one score came about: `final_score = (sum of the contributions) · recency_factor`."""
+    """How one score came about: `final_score = (sum of the contributions) · recency_factor · time_factor`."""
 
     contributions: Mapping[str, Vote]
     """By signal."""
@@ -22,6 +22,8 @@ class ScoreBreakdown:
     final_score: float
     alpha_used: float
     fusion: FusionMethod
+    time_factor: float = 1.0
+    """By how near the memory is to the time that the query names; recency does not count then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,11 @@ class SearchResult:
     """Whether results were left out because the search is less sure than was asked."""
     evidence: Evidence | None = None
     """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
+    time: TimeHint | None = None
+    """The time that the query names, near which memories came first."""
+    after: int | None = None
+    before: int | None = None
+    """As the filters were understood."""
 
     @property
     def confidence_note(self) -> str | None:
@@ -106,6 +113,9 @@ class SearchResult:
 class MemoryListing:
     memories: tuple[Memory, ...]
     paging: Paging
+    after: int | None = None
+    before: int | None = None
+    """As the filters were understood."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +138,15 @@ class Explanation:
     signals: Mapping[str, Vote]
     """What each signal that found the memory says of it, among all memories; without the filters if they drop it."""
     recency_factor: float
+    time_factor: float
     final_score: float
     alpha_used: float
     outranked_by: tuple[Ahead, ...]
     alpha_for_first_page: float | None
     degraded: tuple[str, ...]
     evidence: Evidence | None
+    time: TimeHint | None = None
+    """The time that the query names, near which memories came first."""
 
     @property
     def on_first_page(self) -> bool:

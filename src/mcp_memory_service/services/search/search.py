@@ -7,6 +7,7 @@ is awaited but that snapshot (`storage/ports/search.py`).
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 from typing import Any, TypeVar
 
 from ...hybrid_search import (
@@ -20,8 +21,10 @@ from ...hybrid_search import (
     Fused,
     FusedCandidate,
     RankingPolicy,
+    TimeHint,
     alpha_from_evidence,
     apply_recency_decay,
+    apply_time_hint,
     chosen_signals,
     fuse_rrf,
     fuse_scores,
@@ -32,10 +35,12 @@ from ...hybrid_search import (
     signal_weights,
     snippet,
     stands_alone,
+    time_in,
 )
 from ...hybrid_search.columns.pool import Pool
 from ...models import Candidate, Confidence, Memory, MemoryFilter, SearchMode, SearchRequest, Vector, fold_tag
 from ...storage.ports import Snapshot, Store
+from ...timestamps import from_microseconds
 from .cached_inputs import CachedInputs
 from .passages import passages_of
 from .query import Missing, SignalQuery
@@ -75,6 +80,8 @@ class Ranking:
     fused: Fused
     evidence: Evidence | None
     """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
+    time: TimeHint | None = None
+    """The time that the query names, if it counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +100,7 @@ class _Page:
 
 
 class Search:
-    """`now` dates the memories, `monotonic_seconds` measures the search."""
+    """`now` dates the memories and the queries, in `zone`; `monotonic_seconds` measures the search."""
 
     def __init__(
         self,
@@ -102,12 +109,14 @@ class Search:
         policy: RankingPolicy,
         now: Callable[[], int],
         monotonic_seconds: Callable[[], float],
+        zone: tzinfo = UTC,
     ) -> None:
         self._storage = storage
         self.inputs = inputs
         self.policy = policy
         self._now = now
         self._seconds = monotonic_seconds
+        self.zone = zone
 
     async def query_vector(self, request: SearchRequest, where: MemoryFilter) -> Vector | Missing | None:
         """What `run` takes for the vector of the query; None if it needs none."""
@@ -138,6 +147,9 @@ class Search:
             evidence=ranking.evidence,
             confidence=page.confidence,
             cut=page.cut,
+            time=ranking.time,
+            after=where.after,
+            before=where.before,
         )
 
     async def ranking(self, request: SearchRequest, where: MemoryFilter, *, depth: int | None = None) -> Ranking:
@@ -168,7 +180,7 @@ class Search:
 
     def with_policy(self, policy: RankingPolicy) -> "Search":
         """The same signals ranked by other numbers."""
-        return Search(self._storage, self.inputs, policy, self._now, self._seconds)
+        return Search(self._storage, self.inputs, policy, self._now, self._seconds, self.zone)
 
     # prepare and ask
 
@@ -239,8 +251,9 @@ class Search:
         given = self._given_alpha(request)
         evidence = results.evidence if given is None else None
         alpha = self._alpha_of(results, evidence) if given is None else given
+        time = self._time_of(request, alpha, now)
         pool = Pool.of({name: result.candidates for name, result in results.by_signal.items()})
-        fused = self.fuse(pool, alpha, request.mode, now)
+        fused = self.fuse(pool, alpha, request.mode, now, time)
         if self._boosts(signal_weights(request.mode, alpha, self.policy)) and request.min_similarity is None:
             lacking = missing_neighbours(fused.pool.take(fused.order[:LEADING]), fused.pool)
             if lacking:
@@ -248,10 +261,17 @@ class Search:
                 results = replace(results, neighbours=found)
                 known, pool = len(pool.everyone), pool.joined_by(NEIGHBOUR, found.candidates)
                 if len(pool.everyone) > known:  # the others had their boosts before
-                    fused = self.fuse(pool, alpha, request.mode, now)
-        return Ranking(results, pool, alpha, fused, evidence)
+                    fused = self.fuse(pool, alpha, request.mode, now, time)
+        return Ranking(results, pool, alpha, fused, evidence, time)
 
-    def fuse(self, pool: Mapping[str, Sequence[Candidate]], alpha: float, mode: SearchMode, now: int) -> Fused:
+    def fuse(
+        self,
+        pool: Mapping[str, Sequence[Candidate]],
+        alpha: float,
+        mode: SearchMode,
+        now: int,
+        time: TimeHint | None = None,
+    ) -> Fused:
         policy, weights = self.policy, signal_weights(mode, alpha, self.policy)
         if policy.fusion == "rrf":
             fused = fuse_rrf(pool, weights, policy.rrf_k)
@@ -259,7 +279,15 @@ class Search:
             fused = fuse_scores(pool, weights, policy.neighbour_weight if self._boosts(weights) else 0.0)
         if stands_alone(weights):
             return fused  # asked for one signal alone: its order stays exactly as it is
+        if time is not None:
+            return apply_time_hint(fused, time, now, policy.date_floor)
         return apply_recency_decay(fused, policy.recency_decay, now, policy.recency_floor)
+
+    def _time_of(self, request: SearchRequest, alpha: float, now: int) -> TimeHint | None:
+        """The time that the query names, where the order of memories may follow it."""
+        if not self.policy.query_dates or stands_alone(signal_weights(request.mode, alpha, self.policy)):
+            return None
+        return time_in(request.query, from_microseconds(now, self.zone))
 
     def _boosts(self, weights: Mapping[str, float]) -> bool:
         """Whether neighbours count: not among ranks, whose sums are too flat to share, nor for one signal alone."""
@@ -329,7 +357,8 @@ class Search:
         return ScoreBreakdown(
             contributions=candidate.contributions,
             tag_matches=tuple(tag for tag in memory.tags if fold_tag(tag) in wanted),
-            recency_factor=candidate.recency_factor,
+            recency_factor=1.0 if ranking.time else candidate.recency_factor,
+            time_factor=candidate.recency_factor if ranking.time else 1.0,
             final_score=candidate.score,
             alpha_used=ranking.alpha,
             fusion=self.policy.fusion,

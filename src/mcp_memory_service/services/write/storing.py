@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 
 from ...embeddings.base import Embedder
 from ...embeddings.chunks import embed_chunks
@@ -18,6 +19,7 @@ from ...models import (
     identity_hash,
 )
 from ...storage.ports import Store
+from ...timestamps import from_microseconds
 from . import checks
 from .similar import MAX_ASKED_ITEMS, with_similar
 
@@ -38,20 +40,27 @@ class ServiceLimits:
 
 class Storing:
     def __init__(
-        self, storage: Store, embedder: Embedder, limits: ServiceLimits, namespace: str, now: Callable[[], int]
+        self,
+        storage: Store,
+        embedder: Embedder,
+        limits: ServiceLimits,
+        namespace: str,
+        now: Callable[[], int],
+        zone: tzinfo = UTC,
     ) -> None:
         self._storage = storage
         self._embedder = embedder
         self._limits = limits
         self._namespace = namespace
         self._now = now
+        self._zone = zone
         self._counting = asyncio.Lock()
 
     def limited_to(self, max_memories: int | None) -> "Storing":
         """The same with this limit, unless a lower one holds anyway."""
         limits = [limit for limit in (self._limits.max_memories, max_memories) if limit is not None]
         limited = replace(self._limits, max_memories=min(limits, default=None))
-        storing = Storing(self._storage, self._embedder, limited, self._namespace, self._now)
+        storing = Storing(self._storage, self._embedder, limited, self._namespace, self._now, self._zone)
         storing._counting = self._counting
         return storing
 
@@ -83,7 +92,7 @@ class Storing:
         return items, await self._storage.store_batch(items)
 
     def checked_patch(self, patch: MemoryPatch) -> MemoryPatch:
-        return checks.checked_patch(patch, self._limits.max_content_chars)
+        return checks.checked_patch(patch, self._limits.max_content_chars, from_microseconds(self._now(), self._zone))
 
     async def vectors_of(self, content: str) -> tuple[Vector, ...]:
         """Of a text that a memory shall have."""
@@ -141,7 +150,9 @@ class Storing:
         checks.check_moment(draft.updated_at, "updated_at", latest)
         checks.check_moment(draft.edited_at, "edited_at", latest)
         checks.check_sequence(draft.sequence)
-        checks.check_expiry(draft.expires_at, latest)
+        expires_at = checks.checked_expiry(
+            draft.expires_at, from_microseconds(now, self._zone), may_be_past=draft.updated_at is not None
+        )
         return Memory(
             content=draft.content,
             content_hash=identity_hash(draft.kind, draft.source, draft.anchor, draft.content),
@@ -158,6 +169,6 @@ class Storing:
             anchor=draft.anchor,
             names=draft.names,
             pinned=draft.pinned,
-            expires_at=draft.expires_at,
+            expires_at=expires_at,
             edited_at=draft.edited_at,
         )
