@@ -59,9 +59,9 @@ async def test_filters_take_words(dated: MemoryService):
 
 
 async def test_what_is_no_time_is_refused_with_examples(dated: MemoryService):
-    for field in ("after", "before"):
+    for field, request in (("after", ListRequest(after="soon")), ("before", ListRequest(before="soon"))):
         with pytest.raises(InvalidInput, match=f"{field} must be a time, such as .*last week, 7d") as refused:
-            await dated.list_memories(ListRequest(**{field: "soon"}))
+            await dated.list_memories(request)
         assert (refused.value.code, refused.value.field) == ("time_not_understood", field)
 
 

@@ -60,9 +60,11 @@ _NAMED: tuple[re.Pattern[str], ...] = tuple(
         (_LED, WEEKDAY, ""),
     )
 )
+# "current" alone is also electric, and what a program gets.
+_THE_CURRENT = "|".join(rf"(?<=\b{before} )current" for before in ("the", "our", "my", "your", "their", "its", "is"))
 _NEWEST = re.compile(
     r"\b(?:as of (?:now|today)|at the moment|at present|these days|nowadays|right now|now"
-    r"|current|currently|latest|newest|most recent|most recently)\b",
+    rf"|^current|{_THE_CURRENT}|currently|latest|newest|most recent|most recently)\b",
     re.IGNORECASE,
 )
 
