@@ -172,10 +172,11 @@ def test_an_answer_says_how_sure_it_is():
     assert text_of(found_reply(result_of(*hits), 5_000)).startswith("¶ 5 found, confidence high.")
     assert text_of(found_reply(result_of(*hits, confidence="low"), 5_000)).startswith("¶ 5 found, confidence low.")
     unsure = text_of(found_reply(result_of(*hits, confidence="none"), 5_000))
-    assert unsure.startswith("¶ Nothing stored seems to answer this. The nearest, as hints:")
+    assert unsure.startswith("¶ Nothing stored seems to answer this; the best three are hints.")
     assert len(shown_memories(unsure)) == 3
-    cut = text_of(found_reply(result_of(confidence="low"), 5_000))
-    assert cut == "¶ Nothing stored seems to answer this."
+    cut = text_of(found_reply(replace(result_of(confidence="low"), cut=True), 5_000))
+    assert cut.startswith("¶ Nothing stored answers this as surely as min_confidence asks")
+    assert text_of(found_reply(result_of(confidence="none"), 5_000)) == "¶ Nothing stored matches this."
     assert text_of(found_reply(result_of(), 5_000)) == "¶ 0 found: no memory here."
 
 

@@ -244,7 +244,9 @@ def _how_sure(found: SearchResult) -> str:
     paged = _paged(found.paging, "found")
     if found.results and found.confidence != "none":
         return f"{paged}, confidence {found.confidence}."
-    return found.confidence_note or f"{paged}: no memory here."
+    if found.cut or found.confidence == "none":
+        return found.confidence_note or ""
+    return f"{paged}: no memory here."
 
 
 def _time(found: SearchResult) -> str:
