@@ -1,6 +1,7 @@
 """No stored text gets out of its fence, whatever it says."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
