@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ...models import UNSET, ListRequest, MemoryDraft, MemoryPatch, SearchMode, SearchRequest
 from ...schemas import Moment, TagList, microseconds
-from ..answers import found_reply, listing_reply, memory_reply, overview_reply, reply, short_id, stored_reply
+from ..answers import found_reply, listing_reply, memory_reply, overview_reply, reply, stored_reply
 from ..strict_server import ADD, CHANGE, READ, ServedTool, serving
 from .arguments import (
     After_,
@@ -181,7 +181,7 @@ class CoreTools:
         new_type = UNSET if memory_type is None else memory_type or None
         patch = MemoryPatch(named(tags), new_type, metadata, content, pinned, new_expiry(expires_at))
         memory = await serving.get().update_memory(id, patch)
-        return reply(f"Updated: id {short_id(memory)}.")
+        return reply(f"Updated: id {memory.short_id}.")
 
     async def delete_memory(self, id: Id) -> CallToolResult:
         """Forget one memory that is wrong or was asked to be forgotten. For a fact that changed use update_memory."""

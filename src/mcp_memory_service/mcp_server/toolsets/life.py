@@ -8,7 +8,7 @@ from pydantic import Field
 from ...errors import InvalidInput
 from ...models import ListRequest
 from ...schemas import TagList
-from ..answers import bulk_reply, context_reply, history_reply, reply, short_id
+from ..answers import bulk_reply, context_reply, history_reply, reply
 from ..strict_server import CHANGE, READ, ServedTool, serving
 from .arguments import After_, Before_, Id, MetadataFilter, TagRule, Tags, Type, required_metadata
 
@@ -44,7 +44,8 @@ class LifeTools:
 
     async def restore_memory(self, id: Id) -> CallToolResult:
         """Bring back a memory that was deleted by mistake, as long as it is in the trash."""
-        return reply(f"Restored: id {short_id(await serving.get().restore_memory(id))}.")
+        memory = await serving.get().restore_memory(id)
+        return reply(f"Restored: id {memory.short_id}.")
 
     async def delete_memories(
         self,
