@@ -3,16 +3,12 @@
 from .answers import (
     SIMILAR_CHARS,
     BatchOut,
-    BulkOut,
-    ContextOut,
     DebugOut,
     EvidenceOut,
     ExportOut,
-    HistoryOut,
     HitOut,
     ListOut,
     MemoryOut,
-    OverviewOut,
     PagedOut,
     PurgedOut,
     RankedOut,
@@ -46,6 +42,7 @@ from .fields import (
     shortened,
     unlisted,
 )
+from .life import BulkOut, ContextOut, HistoryOut, OverviewOut
 from .requests import (
     BatchIn,
     ContextIn,

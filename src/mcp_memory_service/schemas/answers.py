@@ -7,13 +7,10 @@ from pydantic import BaseModel, Field
 
 from ..hybrid_search import KEYWORD, MAX_PASSAGE_CHARS, NEIGHBOUR, TAG, VECTOR, Evidence, FusionMethod, TimeHint, Vote
 from ..models import Confidence, Memory, Purged, SearchMode, SimilarMemory, StoreOutcome, StoreStats, TagCount
-from ..services.outcomes import MAX_PINNED, BulkOutcome, Context, Overview
 from ..services.search.results import Hit, MemoryListing, Paging, Passage, ScoreBreakdown, SearchResult
 from ..timestamps import from_microseconds
 from .fields import StoredMoment
 
-MAX_BULK_IDS = 100
-"""Listed in an answer about many."""
 SIMILAR_CHARS = 200
 MAX_WHOLE_CHARS = 4_000
 """Longer contents come in part in searches and listings, unless they are asked for in full: in an answer of 100
@@ -347,70 +344,6 @@ class TagsOut(BaseModel):
     @classmethod
     def of(cls, tags: list[TagCount]) -> "TagsOut":
         return cls(tags=[TagOut(tag=tag.tag, memories=tag.memories) for tag in tags])
-
-
-class HistoryOut(BaseModel):
-    versions: list[MemoryOut] = Field(description="The one that holds now first, then the latest")
-
-    @classmethod
-    def of(cls, versions: list[Memory]) -> "HistoryOut":
-        return cls(versions=[MemoryOut.of(memory) for memory in versions])
-
-
-class BulkOut(BaseModel):
-    """What a change of many memories reaches."""
-
-    matched: int
-    changed: int = Field(description="0 if only asked what it would reach")
-    ids: list[str] = Field(description=f"Of the first {MAX_BULK_IDS} that match")
-
-    @classmethod
-    def of(cls, outcome: BulkOutcome) -> "BulkOut":
-        return cls(matched=outcome.matched, changed=outcome.changed, ids=list(outcome.ids[:MAX_BULK_IDS]))
-
-
-class ContextOut(BaseModel):
-    """What an agent should know before it begins."""
-
-    pinned: list[MemoryOut] = Field(description=f"The newest {MAX_PINNED} of them, newest first")
-    pinned_total: int
-    found: RetrieveOut | None = Field(description="What the query finds beside them; null without a query")
-    recent: list[MemoryOut] = Field(description="The newest others, if there is no query")
-
-    @classmethod
-    def of(cls, context: Context) -> "ContextOut":
-        return cls(
-            pinned=[MemoryOut.of(memory) for memory in context.pinned],
-            pinned_total=context.pinned_total,
-            found=RetrieveOut.of(context.found) if context.found else None,
-            recent=[MemoryOut.of(memory) for memory in context.recent],
-        )
-
-
-class OverviewOut(BaseModel):
-    """What there is in a namespace."""
-
-    stats: "StatsOut"
-    tags: list[TagOut] = Field(description="The most used")
-    recent: list[MemoryOut]
-    pinned: int
-    expired: int = Field(description="Out of searches and lists, and still kept")
-    superseded: int = Field(description="In the history")
-    trashed: int = Field(description="Deleted, and can be brought back")
-    degraded: list[str] = Field(description="What searches do without at this moment")
-
-    @classmethod
-    def of(cls, overview: Overview) -> "OverviewOut":
-        return cls(
-            stats=StatsOut.of(overview.stats),
-            tags=TagsOut.of(list(overview.tags)).tags,
-            recent=[MemoryOut.of(memory) for memory in overview.recent],
-            pinned=overview.pinned,
-            expired=overview.expired,
-            superseded=overview.superseded,
-            trashed=overview.trashed,
-            degraded=list(overview.degraded),
-        )
 
 
 class PurgedOut(BaseModel):

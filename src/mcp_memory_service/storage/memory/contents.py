@@ -16,6 +16,7 @@ from ...models import (
     IdempotencyKey,
     Memory,
     MemoryFilter,
+    StoreStats,
     Tuning,
     Vector,
     fold_tag,
@@ -131,6 +132,25 @@ class Contents:
         if feedback:
             self.feedback[target] = feedback
         return memory
+
+    def stats(self, namespace: str) -> StoreStats:
+        found = self.passing(MemoryFilter(namespace))
+        dates = [stored.memory.created_at for stored in found]
+        vectors = [vector for stored in found for vector in stored.vectors]
+        return StoreStats(
+            backend="memory",
+            memories=len(found),
+            tags=len({tag for stored in found for tag in stored.tags}),
+            vectors=len(vectors),
+            size_bytes=sum(len(stored.memory.content.encode()) for stored in found)
+            + sum(each.nbytes for each in vectors),
+            schema_version=0,
+            embedding_model=self.model_id or "",
+            embedding_dimension=self.dimension,
+            memories_by_type=dict(Counter(stored.memory.memory_type or "" for stored in found).most_common()),
+            oldest=min(dates, default=None),
+            newest=max(dates, default=None),
+        )
 
     def first_outcome(self, namespace: str, key: IdempotencyKey) -> bool | None:
         """Whether the first request with this key found its memory; None if this is the first."""

@@ -171,24 +171,7 @@ class MemoryStore:
         return VectorSample(len({number for number, _ in drawn}), vectors)
 
     async def stats(self, namespace: str) -> StoreStats:
-        contents = self._contents
-        found = contents.passing(MemoryFilter(namespace))
-        dates = [stored.memory.created_at for stored in found]
-        vectors = [vector for stored in found for vector in stored.vectors]
-        return StoreStats(
-            backend="memory",
-            memories=len(found),
-            tags=len({tag for stored in found for tag in stored.tags}),
-            vectors=len(vectors),
-            size_bytes=sum(len(stored.memory.content.encode()) for stored in found)
-            + sum(each.nbytes for each in vectors),
-            schema_version=0,
-            embedding_model=contents.model_id or "",
-            embedding_dimension=contents.dimension,
-            memories_by_type=dict(Counter(stored.memory.memory_type or "" for stored in found).most_common()),
-            oldest=min(dates, default=None),
-            newest=max(dates, default=None),
-        )
+        return self._contents.stats(namespace)
 
     async def namespaces(self) -> list[str]:
         return sorted({namespace for namespace, _ in self._contents.memories})

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -16,7 +16,6 @@ from ...errors import (
     SchemaTooNew,
     StorageFull,
     StorageUnavailable,
-    StoreRefused,
 )
 from ...models import (
     Candidate,
@@ -47,22 +46,19 @@ from ..merging import apply_patch, source_items
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent, Inline, run_without_loop
 from ..vectors import checked_items
-from .file.connection import connect, create_store_file, make_store_private, translated_errors
-from .file.connections import ConnectionPool, writer_queue
+from .file.connection import translated_errors
+from .file.connections import ConnectionPool
 from .file.filesystems import require_trustworthy
 from .index import IndexFactory, SearchIndex, index_file
+from .opening import pinned_in, prepared_pool
 from .prepared_text import PreparedText
 from .queries import feedback as learning
 from .queries import graph, idempotency, reads, writes
 from .queries.snapshot import SnapshotReads
 from .schema import (
     MIGRATIONS,
-    is_current,
     pin_embedding,
     pinned_embedding,
-    prepare,
-    require_ours,
-    require_own_parts,
     schema_version,
 )
 from .upkeep import erasure
@@ -106,7 +102,7 @@ class SqliteVecStorage:
         """Create or migrate the file, check that its vectors are of this model, and connect to it. With an index, large
         stores are searched in memory; it takes a moment to be ready, so that it is for processes that stay."""
         await asyncio.to_thread(require_trustworthy, path, on_any_filesystem=on_any_filesystem)
-        connections = await asyncio.to_thread(_prepared, path, model_id, dimension, analyze)
+        connections = await asyncio.to_thread(prepared_pool, path, model_id, dimension, analyze)
         return cls(connections, model_id, analyze, index(connections, model_id) if index else None)
 
     @classmethod
@@ -115,7 +111,7 @@ class SqliteVecStorage:
     ) -> "SqliteVecStorage":
         """The store in this file with the model it was made with; StoreRefused if there is none."""
         await asyncio.to_thread(require_trustworthy, path, on_any_filesystem=on_any_filesystem)
-        model_id, dimension = await asyncio.to_thread(_pinned_in, path)
+        model_id, dimension = await asyncio.to_thread(pinned_in, path)
         return await cls.open(path, model_id, dimension, analyze, on_any_filesystem=on_any_filesystem)
 
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
@@ -373,30 +369,3 @@ class SqliteVecStorage:
         if dimension is None and checked:
             pin_embedding(connection, self._model_id, checked[0].vectors[0].size)
         return checked
-
-
-def _pinned_in(path: Path) -> tuple[str, int | None]:
-    if not path.is_file():
-        raise StoreRefused(f"There is no store at {path}.")
-    with translated_errors():
-        require_ours(path)
-        with closing(connect(path, read_only=True)) as connection:
-            require_own_parts(connection, path)
-            model_id, dimension = pinned_embedding(connection) if schema_version(connection) else (None, None)
-    if model_id is None:
-        raise StoreRefused(f"There is no store at {path}: the file is empty.")
-    return model_id, dimension
-
-
-def _prepared(path: Path, model_id: str, dimension: int | None, analyze: TextAnalyzer) -> ConnectionPool:
-    create_store_file(path)
-    with translated_errors():
-        require_ours(path)
-        with closing(connect(path, read_only=False)) as connection:
-            require_own_parts(connection, path)
-            if not is_current(connection, model_id, dimension):  # the common case waits for no writer
-                with writer_queue(path).turn():
-                    prepare(connection, path, model_id, dimension, analyze)
-            if not connection.readonly("main"):
-                make_store_private(path)
-        return ConnectionPool(path)
