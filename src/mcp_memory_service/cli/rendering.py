@@ -67,16 +67,17 @@ def _row(memory: Memory) -> str:
 
 def render_hits(found: RetrieveOut, stored: int, *, full: bool = False) -> str:
     """`stored` is how many memories there are at all."""
-    lines = [
-        f"{found.total} ranked, page {found.page} of {found.total_pages}"
-        f" (alpha {found.alpha_used:.2g}, tags named: {', '.join(found.keywords) or 'none'}, {found.took_ms:.0f} ms)"
-        if found.results
-        else _why_empty(found, stored)
-    ]
+    if found.results:
+        lines = [
+            f"{found.total} ranked, page {found.page} of {found.total_pages}"
+            f" (alpha {found.alpha_used:.2g}, tags named: {', '.join(found.keywords) or 'none'}, {found.took_ms:.0f} ms)",
+            " ".join(filter(None, [f"Confidence: {found.confidence}.", found.confidence_note])),
+        ]
+    else:
+        lines = [found.confidence_note or "" if found.cut else _why_empty(found, stored)]
     lines += [*_filtered(found), *_time(found.time_understood)]
     if found.degraded:
         lines.append(f"Searched without: {', '.join(found.degraded)}")
-    lines.append(" ".join(filter(None, [f"Confidence: {found.confidence}.", found.confidence_note])))
     # Who asks for a further page wants to see it all the same.
     shown = found.results[:HINTS] if found.confidence == "none" and found.page == 1 else found.results
     first = (found.page - 1) * found.page_size + 1

@@ -36,7 +36,7 @@ def found_reply(found: SearchResult, budget: int) -> CallToolResult:
 
 
 def _found(found: SearchResult, budget: int) -> list[str]:
-    hits = found.results if found.confidence != "none" else found.results[:HINTS]
+    hits = found.results[:HINTS] if _are_hints(found) else found.results
     shown = fitted([_hit(hit) for hit in hits], budget)
     frame = [_how_sure(found), _time(found), _omission(len(hits) - len(shown))]
     frame += [f"Searched without: {', '.join(found.degraded)}."] if found.degraded else []
@@ -233,10 +233,15 @@ def _first_line(memory: Memory) -> str:
     return quoted(line if len(line) <= FIRST_LINE_CHARS else f"{line[: FIRST_LINE_CHARS - 1]}…")
 
 
+def _are_hints(found: SearchResult) -> bool:
+    """Who asks for a further page wants to see it all the same."""
+    return found.confidence == "none" and found.paging.page == 1
+
+
 def _how_sure(found: SearchResult) -> str:
     """For a page that shows something, how many there are; else the sentence that says why it does not."""
     paged = _paged(found.paging, "found")
-    if found.results and found.confidence != "none":
+    if found.results and not _are_hints(found):
         return f"{paged}, confidence {found.confidence}."
     if found.cut or found.confidence == "none":
         return found.confidence_note or ""

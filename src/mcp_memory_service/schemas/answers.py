@@ -266,6 +266,7 @@ class SearchOut(PagedOut):
         description="How sure the search is that an answer is among what it found; none = nothing seems to be one"
     )
     confidence_note: str | None = Field(description="The same in a sentence; null when it is high")
+    cut: bool = Field(description="Whether results were left out because they are less sure than min_confidence")
     keywords: list[str] = Field(description="The tags, without case, that the tag signal looked for")
     degraded: list[str] = Field(description="What the search did without, as codes; empty when all is well")
     time_understood: TimeOut | None = Field(default=None, description=TIME)
@@ -284,6 +285,7 @@ def search_of(found: SearchResult) -> dict[str, Any]:
         "evidence": EvidenceOut.of(found.evidence),
         "confidence": found.confidence,
         "confidence_note": found.confidence_note,
+        "cut": found.cut,
         "keywords": list(found.keywords),
         "degraded": list(found.degraded),
         "time_understood": TimeOut.of(found.time),
