@@ -68,9 +68,10 @@ def _row(memory: Memory) -> str:
 def render_hits(found: RetrieveOut, stored: int, *, full: bool = False) -> str:
     """`stored` is how many memories there are at all."""
     if found.results:
+        tags = ", ".join(found.keywords) or "none"
         lines = [
             f"{found.total} ranked, page {found.page} of {found.total_pages}"
-            f" (alpha {found.alpha_used:.2g}, tags named: {', '.join(found.keywords) or 'none'}, {found.took_ms:.0f} ms)",
+            f" (alpha {found.alpha_used:.2g}, tags named: {tags}, {found.took_ms:.0f} ms)",
             " ".join(filter(None, [f"Confidence: {found.confidence}.", found.confidence_note])),
         ]
     else:
