@@ -185,8 +185,9 @@ class MemoryStore:
         return sorted({namespace for namespace, _ in self._contents.memories})
 
     async def scan(self, cursor: str | None, limit: int) -> MemoryScan:
-        """In the order in which they were stored."""
+        """In the order in which they were first stored, wherever they have moved since."""
         rest = [stored for stored in self._contents.memories.values() if stored.number > int(cursor or 0)]
+        rest.sort(key=lambda stored: stored.number)
         items = tuple(EmbeddedMemory(stored.memory, stored.vectors) for stored in rest[:limit])
         return MemoryScan(items, cursor=str(rest[limit - 1].number) if len(rest) > limit else None)
 
@@ -252,8 +253,9 @@ class MemoryStore:
         source, target = (old.namespace, old.content_hash), (new.namespace, new.content_hash)
         kept = self._stored(contents.memories.get(target), new, item.vectors)
         contents.put([kept])
-        edges = contents.edges.pop(source, {}).values()
-        graph.add_edges(contents, new.namespace, [replace(edge, from_id=new.content_hash) for edge in edges])
+        own = list(contents.edges.get(target, {}).values())
+        edges = [replace(edge, from_id=new.content_hash) for edge in contents.edges.pop(source, {}).values()]
+        graph.add_edges(contents, new.namespace, [*edges, *own])  # of two with one key, the later one counts
         said = {
             query: replace(each, content_hash=new.content_hash)
             for query, each in contents.feedback.pop(source, {}).items()
