@@ -108,7 +108,7 @@ PATCHES = st.builds(
     pinned=st.sampled_from([None, None, True, False]),
     expires_at=st.just(UNSET) | _ends,
 )
-EDITS = st.builds(lambda patch, content: replace(patch, content=content), PATCHES, st.sampled_from(CONTENTS))
+EDITS = st.tuples(PATCHES, st.sampled_from(CONTENTS)).map(lambda drawn: replace(drawn[0], content=drawn[1]))
 CHUNKS = _windows.map(lambda windows: tuple(vector(*numbers) for numbers in windows))
 PREFIX_DIGITS = st.sampled_from([8, 12, 64])
 EDGES = st.lists(
