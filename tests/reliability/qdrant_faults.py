@@ -11,12 +11,12 @@ import os
 import random
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Awaitable, Iterable
+from collections.abc import AsyncGenerator, Awaitable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from tests.contract.memories import EAST, EVERYTHING, embedded, memory, vector
+from tests.contract.memories import EVERYTHING, embedded, memory
 from tests.support.fault_proxy import FaultProxy, at_random, fault_proxy
 from tests.support.one_memory import store_one
 from tests.support.qdrant_stand_in.process import StandInProcess, stand_in
@@ -24,7 +24,7 @@ from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.errors import BatchIncomplete, Unavailable
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
-from mcp_memory_service.models import MemoryPatch, content_hash, history_of, trash_of
+from mcp_memory_service.models import content_hash
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
 
 WRITERS = 6
@@ -40,13 +40,6 @@ class Acknowledged:
     tags: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     """Of each memory that must be there, the tags that it must have."""
     deleted: set[str] = field(default_factory=set[str])
-    """What is live no more: deleted, or replaced by an edit."""
-    past: set[str] = field(default_factory=set[str])
-    """What must be in the history."""
-    trashed: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-    """What must be in the trash, with its tags."""
-    moved: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """Of each move whose outcome was not told, the text before and after: one of the two must be there."""
     unknown: set[str] = field(default_factory=set[str])
     """Memories with a write whose outcome was not told: they may be one way or the other."""
 
@@ -70,7 +63,7 @@ class Figures:
 
 
 class Writer:
-    """Stores, edits, deletes and restores memories of its own, and tags some that all writers share."""
+    """Stores and deletes memories of its own, and tags some that all writers share."""
 
     def __init__(self, number: int, store: QdrantStorage, figures: Figures, seed: int) -> None:
         self._number = number
@@ -82,9 +75,7 @@ class Writer:
 
     async def work(self, until: float) -> None:
         while time.monotonic() < until:
-            action = self._chance.choice(
-                [self._store_new] * 2 + [self._batch, self._tag, self._delete, self._edit, self._trash, self._restore]
-            )
+            action = self._chance.choice([self._store_new, self._store_new, self._batch, self._tag, self._delete])
             try:
                 await action()
                 self._figures.acknowledged_writes += 1
@@ -121,48 +112,13 @@ class Writer:
         self.acknowledged.tags.setdefault(content, set()).add(tag)
 
     async def _delete(self) -> None:
-        if own := self._one_of_its_own():
-            await self._attempt(own[0], self._store.delete("default", content_hash(own[0])))
-            self.acknowledged.deleted.add(own[0])
-
-    async def _edit(self) -> None:
-        if own := self._one_of_its_own():
-            (old, tags), new = own, self._new_content()
-            patch = MemoryPatch(content=new)
-            await self._move(
-                old, new, self._store.update("default", content_hash(old), patch, 1, None, [vector(*EAST)])
-            )
-            self.acknowledged.tags[new] = tags
-            self.acknowledged.deleted.add(old)
-            self.acknowledged.past.add(old)
-
-    async def _trash(self) -> None:
-        if own := self._one_of_its_own():
-            content, tags = own
-            await self._move(content, content, self._store.delete("default", content_hash(content), trashed_at=1))
-            self.acknowledged.deleted.add(content)
-            self.acknowledged.trashed[content] = tags
-
-    async def _restore(self) -> None:
-        if self.acknowledged.trashed:
-            content = self._chance.choice(sorted(self.acknowledged.trashed))
-            tags = self.acknowledged.trashed.pop(content)
-            await self._move(content, content, self._store.restore("default", content_hash(content), 2))
-            self.acknowledged.deleted.discard(content)
-            self.acknowledged.tags[content] = tags
-
-    def _one_of_its_own(self) -> tuple[str, set[str]] | None:
-        """With its tags; taken out of what must be there, until the answer has come."""
         own = sorted(content for content in self.acknowledged.tags if not content.startswith(SHARED))
-        content = self._chance.choice(own) if own else None
-        return (content, self.acknowledged.tags.pop(content)) if content else None
-
-    async def _move(self, old: str, new: str, write: Awaitable[object]) -> None:
-        try:
-            await self._attempt(old, write)
-        except Unavailable:
-            self.acknowledged.moved.append((old, new))
-            raise
+        if not own:
+            return
+        content = self._chance.choice(own)
+        del self.acknowledged.tags[content]
+        await self._attempt(content, self._store.delete("default", content_hash(content)))
+        self.acknowledged.deleted.add(content)
 
     async def _attempt(self, content: str, write: Awaitable[object]) -> None:
         try:
@@ -239,28 +195,10 @@ async def _judge(direct: QdrantOptions, acknowledged: list[Acknowledged], figure
     figures.lost_tags += sum(len(expected[content] - tags) for content, tags in found.items())
     gone = [content_hash(content) for told in acknowledged for content in told.deleted - told.unknown]
     figures.undead_memories = len(await store.get_many("default", gone))
-    figures.lost_memories += await _lost_in_moves(store, acknowledged)
     for content in list(expected)[::25]:
         hits = (await store.search_by_text(query_terms(f'"{content}"'), 1, EVERYTHING)).candidates
         figures.not_searchable += not hits or hits[0].content_hash != content_hash(content)
     await store.close()
-
-
-async def _lost_in_moves(store: QdrantStorage, acknowledged: list[Acknowledged]) -> int:
-    """What is neither where it was said to be nor, if nothing was said, where it was or went."""
-
-    async def missing(place: str, contents: Iterable[str]) -> set[str]:
-        ids = {content_hash(content): content for content in contents}
-        return set(ids.values()) - {memory.content for memory in await store.get_many(place, list(ids))}
-
-    lost = 0
-    for told in acknowledged:
-        lost += len(await missing(history_of("default"), told.past))
-        lost += len(await missing(trash_of("default"), told.trashed.keys()))
-        not_live = await missing("default", {content for pair in told.moved for content in pair})
-        not_in_trash = await missing(trash_of("default"), not_live)
-        lost += sum({old, new} <= not_in_trash for old, new in told.moved)
-    return lost
 
 
 def main() -> None:
