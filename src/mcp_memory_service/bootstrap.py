@@ -126,8 +126,11 @@ async def open_service(
             storage,
             embedder,
             tuned=settings.hybrid.policy,
-            limits=ServiceLimits(settings.max_content_chars, settings.max_memories, settings.trash_days),
+            limits=ServiceLimits(
+                settings.max_content_chars, settings.max_memories, settings.trash_days, settings.similar_on_store
+            ),
             searchers=searchers,
+            zone=settings.zone,
         )
         if warm_up:
             for task in (service.warm_up(), _emptying_trash(service)):

@@ -85,7 +85,7 @@ class Answering:
 
     def _new_search(self, task: SearchTask) -> Search:
         inputs = CachedInputs(self._storage, self._query_vectors, task.where.namespace, time.monotonic)
-        return Search(self._storage, inputs, task.policy, now_microseconds, time.monotonic)
+        return Search(self._storage, inputs, task.policy, now_microseconds, time.monotonic, task.zone)
 
 
 async def main() -> None:

@@ -1,11 +1,15 @@
 """Time inside is integer microseconds UTC; at the edges it is ISO 8601."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import TypeAlias
 
 MICROSECONDS_PER_SECOND = 1_000_000
 MICROSECONDS_PER_DAY = 86_400_000_000
 EARLIEST_MICROSECONDS = -62_135_596_800_000_000
 """The first moment of year 1, UTC: what lies before has no ISO 8601 date."""
+
+When: TypeAlias = int | str
+"""A moment as it is asked for: microseconds UTC, or a text such as `last week` that the service reads."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -17,8 +21,8 @@ def to_microseconds(moment: datetime) -> int:
     return (aware - _EPOCH) // _MICROSECOND
 
 
-def from_microseconds(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=microseconds)
+def from_microseconds(microseconds: int, zone: tzinfo = UTC) -> datetime:
+    return (_EPOCH + timedelta(microseconds=microseconds)).astimezone(zone)
 
 
 def compact(microseconds: int) -> str:

@@ -5,6 +5,7 @@ import math
 import pytest
 from tests.support.one_memory import store_one
 
+from mcp_memory_service.errors import InvalidVector
 from mcp_memory_service.hybrid_search import query_terms
 from mcp_memory_service.models import EmbeddedMemory, MemoryFilter
 from mcp_memory_service.storage.ports import Store
@@ -87,3 +88,18 @@ async def test_a_keyword_search_says_which_words_of_the_query_its_best_hit_has(s
     assert await best_has('nowhere "rathole is reused"') == {"rathol", "is", "reus"}
     assert await best_has("designs of gateways") == {"design", "gateway"}
     assert await best_has("nowhere") == frozenset()
+
+
+async def test_every_chunk_of_a_memory_has_its_similarity_in_the_order_of_the_text(store: Store):
+    south = (0.0, -2.0, 0.0, 0.0)
+    long, short = memory("a long text"), memory("a short one")
+    await store.store_batch([embedded(long, NORTH, EAST, (3.0, 3.0, 0.0, 0.0), south), embedded(short, EAST)])
+    await store_one(store, embedded(memory("a long text", namespace="theirs"), EAST))
+    asked = [short.content_hash, "0" * 64, long.content_hash, long.content_hash]
+    found = await store.chunk_similarities(vector(0.0, 5.0, 0.0, 0.0), "default", asked)
+    assert found.keys() == {short.content_hash, long.content_hash}
+    assert found[long.content_hash] == pytest.approx([1.0, 0.0, math.sqrt(0.5), -1.0], abs=1e-6)
+    assert found[short.content_hash] == pytest.approx([0.0], abs=1e-6)
+    assert await store.chunk_similarities(vector(*EAST), "default", []) == {}
+    with pytest.raises(InvalidVector):
+        await store.chunk_similarities(vector(1.0), "default", [long.content_hash])

@@ -10,6 +10,7 @@ from mcp_memory_service.models import (
     Edge,
     Feedback,
     IdempotencyKey,
+    JsonValue,
     Memory,
     MemoryFilter,
     MemoryPatch,
@@ -325,7 +326,7 @@ async def test_sessions_and_sources_filter_every_query(store: Store):
         assert len(words.candidates) == sum("agent" in each for each in expected)
 
 
-METADATA = [
+METADATA: list[dict[str, JsonValue]] = [
     {"n": 1}, {"n": 1.0}, {"n": True}, {"n": "1"}, {"n": None}, {"n": [1]}, {"n": {"m": 1}}, {"n": 0}, {"n": False},
     {"a.b": "x"}, {"a": {"b": "x"}}, {'we"ird]\\': "ü"}, {"": "empty"}, {"n": "x" * 5_000}, {"n": 2**62},
     {"n": 0.1}, {},

@@ -16,6 +16,7 @@ from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 from .own_corpus import NOW, labelled_queries, store_corpus
 from .ranx_metrics import ranx_mean
+from .similar_pairs import Named, named_by_stores
 
 CATEGORIES = ("tag_sensitive", "exact_term", "paraphrase", "temporal", "cross_project")
 
@@ -27,6 +28,8 @@ class Evaluated:
     cases: dict[str, LabelledQuery]
     results: dict[str, dict[str, SearchResult]]
     """For vector, keyword and hybrid search each."""
+    named: Named
+    """What the stores of the corpus named as similar."""
 
     def answerable(self, category: str | None = None) -> dict[str, LabelledQuery]:
         return {
@@ -60,6 +63,7 @@ async def _evaluate(path: Path) -> Evaluated:
         row: {name: await service.search(SearchRequest(case.query, mode=mode)) for name, case in cases.items()}
         for row, mode in ROWS.items()
     }
+    named = await named_by_stores(storage)
     await storage.close()
     await embedder.close()
-    return Evaluated(cases, results)
+    return Evaluated(cases, results, named)

@@ -19,12 +19,12 @@ SAME_METRIC = {
 
 
 def test_ndcg(evaluated: Evaluated):
-    assert evaluated.mean("ndcg@10") >= 0.73  # measured: .7532
+    assert evaluated.mean("ndcg@10") >= 0.755  # measured: .7752
 
 
 @pytest.mark.parametrize(
     ("category", "floor"),
-    [("tag_sensitive", 0.89), ("exact_term", 0.92), ("paraphrase", 0.41), ("temporal", 0.65), ("cross_project", 0.63)],
+    [("tag_sensitive", 0.89), ("exact_term", 0.92), ("paraphrase", 0.41), ("temporal", 0.75), ("cross_project", 0.64)],
 )
 def test_ndcg_of_each_category(evaluated: Evaluated, category: str, floor: float):
     assert evaluated.mean("ndcg@10", category) >= floor
@@ -32,7 +32,7 @@ def test_ndcg_of_each_category(evaluated: Evaluated, category: str, floor: float
 
 def test_hybrid_is_better_than_either_signal(evaluated: Evaluated):
     single = max(evaluated.mean("ndcg@10", row=row) for row in ("vector", "keyword"))
-    assert evaluated.mean("ndcg@10") >= single + 0.08  # measured: .7532 against .6243 by words and .6063 by vectors
+    assert evaluated.mean("ndcg@10") >= single + 0.08  # measured: .7752 against .6243 by words and .6063 by vectors
 
 
 @pytest.mark.parametrize("row", ["vector", "keyword", "hybrid"])

@@ -79,8 +79,8 @@ def _calls(number: int) -> Iterator[dict[str, Any]]:
     yield tool_call("store_memory", {"content": f"fact {number} on rathole", "tags": ["rathole"]})
     yield tool_call("retrieve_memory", {"query": "rathole"})
     yield tool_call("list_memories", {})
-    yield tool_call("get_stats", {})
-    yield tool_call("delete_memory", {"content_hash": "0" * 64})
+    yield tool_call("memory_overview", {})
+    yield tool_call("delete_memory", {"id": "0" * 64})
 
 
 def main() -> None:

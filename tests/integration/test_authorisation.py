@@ -48,10 +48,16 @@ BODIES: dict[str, dict[str, Any]] = {
 }
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "store_memory": {"content": "A thought of an agent"},
-    "update_memory": {"content_hash": THEIR_ID, "tags": ["stolen"]},
-    "delete_memory": {"content_hash": THEIR_ID},
-    "get_memory": {"content_hash": THEIR_ID},
-    "rate_memory": {"query": "tunnel", "content_hash": THEIR_ID, "useful": True},
+    "update_memory": {"id": THEIR_ID, "tags": ["stolen"]},
+    "delete_memory": {"id": THEIR_ID},
+    "get_memory": {"id": THEIR_ID},
+    "explain_memory": {"query": "tunnel", "id": THEIR_ID},
+    "recall_context": {"query": "tunnel"},
+    "memory_history": {"id": THEIR_ID},
+    "restore_memory": {"id": THEIR_ID},
+    "delete_memories": {"tags": ["theirs"], "expected_count": 1},
+    "retag_memories": {"tags": ["theirs"], "remove": ["theirs"], "expected_count": 1},
+    "rate_memory": {"query": "tunnel", "id": THEIR_ID, "useful": True},
     "retrieve_memory": {"query": "tunnel"},
     "hybrid_search": {"query": "tunnel"},
     "semantic_search": {"query": "tunnel"},
@@ -120,7 +126,7 @@ def walled(
     kinds["held to tags"] = Kind(held, Scope.READ, by_tags=True)
     past = derived_token(admin, namespace="ours", scope=Scope.READ, expires_at=now_microseconds() - HOUR)
     kinds["derived, expired"] = Kind(past, None)
-    settings: dict[str, Any] = {"keys_file": folder / "keys.json", "mcp_toolsets": ("core", "search", "feedback")}
+    settings: dict[str, Any] = {"keys_file": folder / "keys.json"}
     if request.param == "qdrant":
         settings |= {"storage_backend": "qdrant", "qdrant_url": qdrant_url, "qdrant_collection": collection_of(folder)}
     with pytest.MonkeyPatch.context() as patched, rest_client(folder / "walled.db", **settings) as client:
@@ -268,7 +274,7 @@ async def test_a_quota_holds_for_batches_at_the_same_moment(tmp_path: Path):
 def test_a_key_for_many_namespaces_names_one_where_it_is_used(tmp_path: Path, ring: KeyRing):
     headers = {"authorization": f"Bearer {ring.create(NewKey('team', ('team/*',), Scope.WRITE))[1]}"}
     with rest_client(tmp_path / "a.db") as client:
-        for arguments, told in (({"namespace": "team/a"}, '"total":0'), ({}, "namespace_required")):
+        for arguments, told in (({"namespace": "team/a"}, "0memories"), ({}, "namespace_required")):
             params = {"name": "list_memories", "arguments": arguments}
             message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
             accept = {"accept": "application/json, text/event-stream"}

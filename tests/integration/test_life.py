@@ -1,6 +1,6 @@
 """A memory is edited, superseded, expires, is deleted and comes back, through the service."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
 
@@ -237,28 +237,34 @@ async def test_an_overview_counts_what_lists_leave_out(service: MemoryService, c
     assert [count.tag for count in seen.tags] == ["t"]
 
 
-@pytest.mark.parametrize("what", ["delete", "retag"])
-async def test_many_are_changed_only_when_their_number_is_confirmed(service: MemoryService, what: str):
+async def scratch_notes(service: MemoryService) -> ListRequest:
+    """Three that pass the filter, and two others."""
     for number in range(5):
         await service.store_memory(MemoryDraft(f"note {number}", tags=("old" if number < 3 else "other",)))
-    request = ListRequest(tags=("OLD",))
-    change: Callable = (  # pyright: ignore[reportMissingTypeArgument]
-        (lambda expected: service.delete_matching(request, expected))
-        if what == "delete"
-        else (lambda expected: service.retag_matching(request, ["new"], ["old"], expected))
-    )
-    asked = await change(None)
+    return ListRequest(tags=("OLD",))
+
+
+async def test_many_are_deleted_only_when_their_number_is_confirmed(service: MemoryService):
+    request = await scratch_notes(service)
+    asked = await service.delete_matching(request)
     assert (asked.matched, asked.changed, len(asked.ids)) == (3, 0, 3)
     with pytest.raises(CountChanged):
-        await change(2)
+        await service.delete_matching(request, 2)
     assert (await service.list_memories(request)).paging.total == 3
-    done = await change(3)
+    done = await service.delete_matching(request, 3)
     assert (done.matched, done.changed) == (3, 3)
-    assert (await service.list_memories(request)).paging.total == 0
-    assert {count.tag: count.memories for count in await service.list_tags()} == (
-        {"other": 2} if what == "delete" else {"new": 3, "other": 2}
-    )
-    assert (await service.list_trash()).paging.total == (3 if what == "delete" else 0)
+    assert {count.tag: count.memories for count in await service.list_tags()} == {"other": 2}
+    assert (await service.list_trash()).paging.total == 3
+
+
+async def test_many_are_tagged_only_when_their_number_is_confirmed(service: MemoryService):
+    request = await scratch_notes(service)
+    assert (await service.retag_matching(request, ["new"], ["old"])).changed == 0
+    with pytest.raises(CountChanged):
+        await service.retag_matching(request, ["new"], ["old"], 4)
+    assert (await service.list_memories(request)).paging.total == 3
+    assert (await service.retag_matching(request, ["new"], ["old"], 3)).changed == 3
+    assert {count.tag: count.memories for count in await service.list_tags()} == {"new": 3, "other": 2}
 
 
 async def test_filters_of_a_search_hold_for_lists_as_well(service: MemoryService):

@@ -7,6 +7,7 @@ from weakref import ref
 import pytest
 from mcp import Client
 from tests.support.fakes import WordEmbedder
+from tests.support.mcp_answers import ids_of
 
 from mcp_memory_service.access.caller import OWNER, Caller, Scope
 from mcp_memory_service.errors import InvalidInput, MemoryNotFound
@@ -85,8 +86,7 @@ async def test_an_mcp_server_acts_for_its_caller(storage: SqliteVecStorage):
     ours, _ = await two_callers(storage, WordEmbedder())
     async with Client(build_mcp_server(ours, 5_000, local_caller=TEAM)) as client:
         listed = await client.call_tool("list_memories", {})
-    assert listed.structured_content is not None
-    assert [memory["content_hash"] for memory in listed.structured_content["memories"]] == [THEIRS]
+    assert ids_of(listed) == [THEIRS[:12]]
 
 
 async def test_weights_are_tuned_for_one_namespace(storage: SqliteVecStorage):

@@ -5,6 +5,8 @@ import ipaddress
 import socket
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -15,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from tests.contract.memories import EAST, EVERYTHING, embedded, memory, vector
 from tests.integration.conftest import Finished
+from tests.support.fault_proxy import Fault, fault_proxy, in_turn
 from tests.support.one_memory import store_one
 from tests.support.patience import HANG_SECONDS
 from tests.support.qdrant_stand_in.process import stand_in
@@ -32,11 +35,11 @@ from mcp_memory_service.errors import (
     StoreRefused,
 )
 from mcp_memory_service.hybrid_search import indexed_text
-from mcp_memory_service.models import MemoryFilter
+from mcp_memory_service.models import MemoryFilter, MemoryPatch, MetadataIs
 from mcp_memory_service.storage.qdrant import CollectionLayout, QdrantOptions, QdrantStorage
 from mcp_memory_service.storage.qdrant import collection as qdrant_collection
 from mcp_memory_service.storage.qdrant.points import memory_id
-from mcp_memory_service.storage.qdrant.queries.reads import PAGE
+from mcp_memory_service.storage.qdrant.upgrade import PAGE
 
 
 async def opened(options: QdrantOptions, model: str = "m", dimension: int | None = 4) -> QdrantStorage:
@@ -72,10 +75,10 @@ async def test_a_collection_of_another_program_is_left_alone(options: QdrantOpti
 
 
 async def test_a_collection_of_a_newer_version_is_refused(options: QdrantOptions, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(qdrant_collection, "SCHEMA_VERSION", 3)
+    monkeypatch.setattr(qdrant_collection, "SCHEMA_VERSION", 4)
     await (await opened(options)).close()
     monkeypatch.undo()
-    with pytest.raises(SchemaTooNew, match="schema version 3, this program knows 2"):
+    with pytest.raises(SchemaTooNew, match="schema version 4, this program knows 3"):
         await opened(options)
 
 
@@ -95,25 +98,57 @@ async def test_a_collection_of_the_first_version_is_completed(options: QdrantOpt
     """More memories than one page, some of them done already, as after an interruption."""
     monkeypatch.setattr(qdrant_collection, "SCHEMA_VERSION", 1)
     store = await opened(options)
-    items = [memory(f"old {i}", "t", source=("docs/a.md", "docs2/a.md", None)[i % 3]) for i in range(PAGE + 20)]
+    items = [
+        memory(f"old {i}", "t", source=("docs/a.md", "docs2/a.md", None)[i % 3], metadata={"n": i % 2})
+        for i in range(PAGE + 20)
+    ]
     await store.store_batch([embedded(item) for item in items])
     await store.close()
     monkeypatch.undo()
-    fields = ["memory_kind", "source_prefixes", "generation"]
+    fields = ["memory_kind", "source_prefixes", "generation", "found_by"]
     ids = [memory_id("default", item.content_hash) for item in items[3:]]
     address = f"{options.url}/collections/{options.collection}/points/payload/delete?wait=true"
     httpx.post(address, json={"keys": fields, "points": ids}, timeout=20).raise_for_status()
     store = await opened(options)
-    assert (await store.stats("default")).schema_version == 2
+    assert (await store.stats("default")).schema_version == 3
     for where, number in (
         (MemoryFilter(kinds=("memory",)), len(items)),
         (MemoryFilter(kinds=("note",)), 0),
         (MemoryFilter(scope="docs"), sum(item.source == "docs/a.md" for item in items)),
+        (MemoryFilter(metadata=(MetadataIs("n", 1),)), len(items) // 2),
     ):
         assert (await store.list_memories(where, 0, 1)).total == number
     assert await store.get_many("default", [item.content_hash for item in items]) == items
+    assert await store.find_ids("default", items[9].content_hash[:8], 5) == [items[9].content_hash]
     await store.close()
     await (await opened(options)).close()
+
+
+@pytest.mark.parametrize("request_number", range(4, 9))
+async def test_completing_a_collection_may_be_interrupted(
+    options: QdrantOptions, monkeypatch: pytest.MonkeyPatch, request_number: int
+):
+    """A collection of the second version; another service of ours writes while it is completed."""
+    monkeypatch.setattr(qdrant_collection, "SCHEMA_VERSION", 2)
+    store = await opened(options)
+    items = [memory(f"old {i}", metadata={"n": 1}) for i in range(PAGE + 3)]
+    await store.store_batch([embedded(item) for item in items])
+    ids = [memory_id("default", item.content_hash) for item in items]
+    address = f"{options.url}/collections/{options.collection}/points/payload/delete?wait=true"
+    body = {"keys": ["found_by"], "points": ids}
+    httpx.post(address, json=body, timeout=HANG_SECONDS).raise_for_status()
+    monkeypatch.undo()
+    async with fault_proxy(options.url) as proxy:
+        proxy.plan = in_turn([Fault.NONE] * request_number + [Fault.CUT_AFTER])
+        with suppress(BackendUnavailable):
+            await (await opened(replace(options, url=proxy.url))).close()
+    await store.update("default", items[0].content_hash, MemoryPatch(metadata={"n": 2}), now=5)
+    await store.close()
+    again = await opened(options)
+    for number, memories in ((1, len(items) - 1), (2, 1)):
+        where = MemoryFilter(metadata=(MetadataIs("n", number),))
+        assert (await again.list_memories(where, 0, 1)).total == memories
+    await again.close()
 
 
 async def test_a_dropped_collection_is_noticed(options: QdrantOptions):

@@ -80,6 +80,7 @@ READS: dict[str, Callable[[QdrantStorage], Awaitable[Any]]] = {
     "search_by_text": lambda store: store.search_by_text(query_terms("tunnel"), 5, EVERYTHING),
     "inverse_document_frequencies": lambda store: store.inverse_document_frequencies("default", ["tunnel"]),
     "adjacent": lambda store: store.adjacent([NOTE.content_hash], 5, EVERYTHING),
+    "chunk_similarities": lambda store: store.chunk_similarities(vector(*EAST), "default", [NOTE.content_hash]),
     "sample_vectors": lambda store: store.sample_vectors("default", 5),
     "get_all_tags": lambda store: store.get_all_tags("default"),
     "tags_version": lambda store: store.tags_version("default"),
@@ -89,6 +90,7 @@ READS: dict[str, Callable[[QdrantStorage], Awaitable[Any]]] = {
     "stats": lambda store: store.stats("default"),
     "list_feedback": lambda store: store.list_feedback("default"),
     "current_tuning": lambda store: store.current_tuning("default"),
+    "find_ids": lambda store: store.find_ids("default", NOTE.content_hash[:8], 5),
     "scan": lambda store: store.scan(None, 5),
     "namespaces": lambda store: store.namespaces(),
     "check_search": lambda store: store.check_search(),
@@ -98,6 +100,12 @@ WRITES: dict[str, Callable[[QdrantStorage], Awaitable[Any]]] = {
     "store": lambda store: store_one(store, embedded(memory("another"))),
     "update": lambda store: store.update("default", NOTE.content_hash, MemoryPatch(tags=("x",)), now=5),
     "delete": lambda store: store.delete("default", NOTE.content_hash),
+    "trash": lambda store: store.delete("default", NOTE.content_hash, trashed_at=5),
+    "restore": lambda store: store.restore("default", NOTE.content_hash, 5),
+    "edit": lambda store: store.update(
+        "default", NOTE.content_hash, MemoryPatch(content="bridge"), 5, None, [vector(*EAST)]
+    ),
+    "purge": lambda store: store.purge("default", [NOTE.content_hash]),
     "add_feedback": lambda store: store.add_feedback("default", Feedback("q", NOTE.content_hash, True, 1)),
     "save_tuning": lambda store: store.save_tuning("default", Tuning(TunedWeights(1, 1, 0.5), 1, 1, 0.1, 0.2)),
     "roll_back_tuning": lambda store: store.roll_back_tuning("default"),

@@ -7,14 +7,19 @@ from pathlib import Path
 import httpx
 import pytest
 from mcp import Client
+from tests.contract.memories import embedded, memory
 from tests.integration.conftest import Server, server_process
 from tests.support.fault_proxy import fault_proxy
+from tests.support.one_memory import store_one
 from tests.support.patience import HANG_SECONDS
 from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.bootstrap import open_service
 from mcp_memory_service.config import load_settings
+from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import MemoryDraft
+from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage, corpus_stats
+from mcp_memory_service.storage.qdrant.connection import QdrantConnection
 
 
 @pytest.fixture
@@ -80,3 +85,28 @@ async def test_a_search_makes_no_more_requests_than_it_must(qdrant_url: str, tmp
             before = proxy.seen.total()
             await service.retrieve_memories("where is note 8 about the tunnel")
             assert proxy.seen.total() - before <= 20
+
+
+async def test_a_little_trash_of_its_own_does_not_make_a_large_namespace_count_every_word(
+    qdrant_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(corpus_stats, "COUNTED_EXACTLY", 100)
+    options = QdrantOptions(qdrant_url, collection_of(tmp_path))
+    store, connection = await QdrantStorage.open(options, "m", 4, indexed_text), QdrantConnection(options)
+    notes = [memory(f"note {i}") for i in range(203)]
+    await store.store_batch([embedded(note) for note in notes])
+
+    async def is_all(namespace: str) -> bool:
+        return await corpus_stats.TextStatistics(connection).of(namespace).is_all()
+
+    assert await is_all("default")
+    await store.delete("default", notes[0].content_hash, trashed_at=5)
+    assert await is_all("default")
+    await store_one(store, embedded(memory("theirs", namespace="theirs")))
+    assert not await is_all("default")
+    await store.delete("theirs", memory("theirs").content_hash)
+    for note in notes[1:4]:
+        await store.delete("default", note.content_hash, trashed_at=5)
+    assert not await is_all("default")
+    await connection.close()
+    await store.close()

@@ -90,7 +90,7 @@ HOSTILE_MESSAGES: dict[str, str] = {
     "a long resource": (
         f'{{"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {{"uri": "x:{"k" * LONG}"}}}}'
     ),
-    "a long content_hash": call("get_memory", f'{{"content_hash": "{"k" * LONG}"}}'),
+    "a long id to read": call("get_memory", f'{{"id": "{"k" * LONG}"}}'),
     "many messages": f"[{as_many('{}')}]",
     "nested lists": "[" * LONG,
 }
@@ -101,7 +101,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server, None, 
     with server_process(tmp_path_factory.mktemp("cost")) as server:
         server.http.post("/memories", json={"content": "warm"})
         server.http.post("/memories/retrieve", json={"query": "warm"})
-        server.http.post("/mcp", content=call("get_stats", "{}"), headers=HEADERS)
+        server.http.post("/mcp", content=call("memory_overview", "{}"), headers=HEADERS)
         yield server
 
 

@@ -60,7 +60,7 @@ def test_retrieve_has_the_agreed_shape(rest: TestClient):
     answer = rest.post("/memories/retrieve", json={"query": "rathole port", "debug": True}).json()
     assert set(answer) == {
         "results", "query", "mode", "page", "page_size", "total", "total_pages", "has_more", "alpha_used", "evidence",
-        "keywords", "degraded", "took_ms",
+        "confidence", "confidence_note", "keywords", "degraded", "time_understood", "after", "before", "took_ms",
     }  # fmt: skip
     hit = answer["results"][0]
     assert set(hit) == {"memory", "score", "similarity", "provenance", "snippet", "debug"}

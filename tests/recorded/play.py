@@ -51,7 +51,6 @@ def play(folder: Path) -> dict[str, Any]:
             {
                 "sqlite_path": folder / "recorded.db",
                 "search_index": False,
-                "mcp_toolsets": ("core", "search", "feedback"),
                 "embedding": {"backend": "http", "url": url, "model": WordEmbedder.model_id, "dimension": 64},
             }
         )

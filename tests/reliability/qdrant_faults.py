@@ -24,7 +24,7 @@ from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.errors import BatchIncomplete, Unavailable
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
-from mcp_memory_service.models import content_hash
+from mcp_memory_service.models import IdempotencyKey, Memory, MemoryPatch, content_hash, history_of, trash_of
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
 
 WRITERS = 6
@@ -42,6 +42,10 @@ class Acknowledged:
     deleted: set[str] = field(default_factory=set[str])
     unknown: set[str] = field(default_factory=set[str])
     """Memories with a write whose outcome was not told: they may be one way or the other."""
+    moved: dict[str, str] = field(default_factory=dict[str, str])
+    """Of each memory that went to the trash or the history, where it must be, and nowhere else."""
+    moving: set[str] = field(default_factory=set[str])
+    """Memories with a move whose outcome was not told: they must be somewhere."""
 
 
 @dataclass
@@ -56,14 +60,17 @@ class Figures:
     lost_tags: int = 0
     undead_memories: int = 0
     not_searchable: int = 0
+    lost_moves: int = 0
+    unfinished_moves: int = 0
 
     @property
     def clean(self) -> bool:
-        return not (self.lost_memories or self.lost_tags or self.undead_memories or self.not_searchable)
+        lost = self.lost_memories or self.lost_tags or self.lost_moves
+        return not (lost or self.undead_memories or self.not_searchable or self.unfinished_moves)
 
 
 class Writer:
-    """Stores and deletes memories of its own, and tags some that all writers share."""
+    """Stores, moves and deletes memories of its own, and tags some that all writers share."""
 
     def __init__(self, number: int, store: QdrantStorage, figures: Figures, seed: int) -> None:
         self._number = number
@@ -75,7 +82,8 @@ class Writer:
 
     async def work(self, until: float) -> None:
         while time.monotonic() < until:
-            action = self._chance.choice([self._store_new, self._store_new, self._batch, self._tag, self._delete])
+            storing = [self._store_new, self._store_new, self._batch, self._tag]
+            action = self._chance.choice([*storing, self._delete, self._trash, self._restore, self._edit])
             try:
                 await action()
                 self._figures.acknowledged_writes += 1
@@ -112,13 +120,63 @@ class Writer:
         self.acknowledged.tags.setdefault(content, set()).add(tag)
 
     async def _delete(self) -> None:
-        own = sorted(content for content in self.acknowledged.tags if not content.startswith(SHARED))
-        if not own:
+        content = self._taken()
+        if content is None:
             return
-        content = self._chance.choice(own)
-        del self.acknowledged.tags[content]
         await self._attempt(content, self._store.delete("default", content_hash(content)))
         self.acknowledged.deleted.add(content)
+
+    async def _trash(self) -> None:
+        content = self._taken()
+        if content is not None:
+            await self._move(content, self._store.delete("default", content_hash(content), trashed_at=1))
+            self.acknowledged.moved[content] = trash_of("default")
+
+    async def _restore(self) -> None:
+        trashed = sorted(each for each, place in self.acknowledged.moved.items() if place == trash_of("default"))
+        if trashed:
+            content = self._chance.choice(trashed)
+            del self.acknowledged.moved[content]
+            await self._move(content, self._store.restore("default", content_hash(content), 1))
+            self.acknowledged.tags[content] = set()
+
+    async def _edit(self) -> None:
+        """Half of them with a key, and these again until it is told what became of them."""
+        content = self._taken()
+        if content is None:
+            return
+        new = self._new_content()
+        key = IdempotencyKey(new, new, 1) if self._chance.random() < 0.5 else None
+        patch, vectors = MemoryPatch(content=new), embedded(memory(new)).vectors
+        edited: Memory | None = None
+        for is_last in (False, False, True):
+            try:
+                edited = await self._store.update("default", content_hash(content), patch, 1, key, vectors)
+                break
+            except Unavailable:
+                if key is None or is_last:
+                    self.acknowledged.moving.add(content)
+                    self.acknowledged.unknown.add(new)
+                    raise
+        self.acknowledged.moved[content] = history_of("default")
+        if edited:
+            self.acknowledged.tags[new] = set()
+
+    def _taken(self) -> str | None:
+        """A memory of its own that is there, of which nothing is expected any more."""
+        own = sorted(content for content in self.acknowledged.tags if not content.startswith(SHARED))
+        if not own:
+            return None
+        content = self._chance.choice(own)
+        del self.acknowledged.tags[content]
+        return content
+
+    async def _move(self, content: str, move: Awaitable[object]) -> None:
+        try:
+            await move
+        except Unavailable:
+            self.acknowledged.moving.add(content)
+            raise
 
     async def _attempt(self, content: str, write: Awaitable[object]) -> None:
         try:
@@ -195,10 +253,22 @@ async def _judge(direct: QdrantOptions, acknowledged: list[Acknowledged], figure
     figures.lost_tags += sum(len(expected[content] - tags) for content, tags in found.items())
     gone = [content_hash(content) for told in acknowledged for content in told.deleted - told.unknown]
     figures.undead_memories = len(await store.get_many("default", gone))
+    await _judge_moves(store, acknowledged, figures)
     for content in list(expected)[::25]:
         hits = (await store.search_by_text(query_terms(f'"{content}"'), 1, EVERYTHING)).candidates
         figures.not_searchable += not hits or hits[0].content_hash != content_hash(content)
     await store.close()
+
+
+async def _judge_moves(store: QdrantStorage, acknowledged: list[Acknowledged], figures: Figures) -> None:
+    hashes = [content_hash(content) for told in acknowledged for content in (*told.moved, *told.moving)]
+    places: dict[str, set[str]] = {}
+    for namespace in ("default", history_of("default"), trash_of("default")):
+        for found in await store.get_many(namespace, hashes):
+            places.setdefault(found.content, set()).add(namespace)
+    for told in acknowledged:
+        figures.lost_moves += len((told.moved.keys() | told.moving) - places.keys())
+        figures.unfinished_moves += sum(places.get(content) != {place} for content, place in told.moved.items())
 
 
 def main() -> None:

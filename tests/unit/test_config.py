@@ -81,6 +81,7 @@ def test_the_environment_beats_dotenv_and_flags_beat_both(monkeypatch: pytest.Mo
         ("QDRANT_QUANTIZATION", "magic", "MCP_MEMORY_QDRANT_QUANTIZATION: .*one of none, scalar, binary"),
         ("QDRANT_CA_FILE", "/no/such.pem", "MCP_MEMORY_QDRANT_CA_FILE: must name a file of certificates"),
         ("SECRETS_DIR", "/no/such/folder", "MCP_MEMORY_SECRETS_DIR: /no/such/folder is no folder"),
+        ("TIME_ZONE", "Mars/Olympus", "MCP_MEMORY_TIME_ZONE: .*such as Europe/Berlin"),
         ("EMBEDDING_DIMENSION", "0", "MCP_MEMORY_EMBEDDING_DIMENSION: .*allowed: 1 to 65536"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.embeddings import local_onnx
-from mcp_memory_service.embeddings.chunks import text_chunks
+from mcp_memory_service.embeddings.chunks import chunk_spans, text_chunks
 from mcp_memory_service.embeddings.local_onnx import LocalEmbedder, MiniLM, batches_by_length
 from mcp_memory_service.embeddings.slim_model import with_small_word_embeddings
 from mcp_memory_service.errors import EmbedderUnavailable
@@ -163,6 +164,37 @@ def test_chunks_lose_no_character_but_spaces(text: str):
         assert start <= position
         position = max(position, start + len(chunk))
     assert position == len(squeezed)
+
+
+def words_put_together(text: str, size: int, overlap: int) -> list[str]:
+    """The cuts that stored vectors were made of: the pieces of a chunk joined, with the space between them."""
+    words = re.findall(r"\s*\S{1,32}", text)
+    foreign = [sum(not letter.isascii() for letter in word.strip()) for word in words]
+    sizes = [max(1, f - (f - len(word.strip())) // 4) for f, word in zip(foreign, words, strict=True)]
+    if len(text) <= size or sum(sizes) <= size:
+        return [text]
+    chunks: list[str] = []
+    start = end = 0
+    while end < len(words):
+        end = start + 1
+        while end < len(words) and sum(sizes[start : end + 1]) <= size:
+            end += 1
+        chunks.append("".join(words[start:end]).strip())
+        start, before = end, start
+        while start - 1 > before and sum(sizes[start - 1 : end]) <= overlap:
+            start -= 1
+    return chunks
+
+
+@given(
+    st.text(alphabet="abc日é. \n\t\u3000\u00a0\x1c\u200b", max_size=400) | st.text(max_size=400),
+    st.integers(1, 40),
+    st.integers(0, 12),
+)
+def test_the_spans_of_chunks_are_the_cuts_that_vectors_were_made_of(text: str, size: int, overlap: int):
+    spans = chunk_spans(text, size, overlap)
+    assert [text[start:end] for start, end in spans] == words_put_together(text, size, overlap)
+    assert text_chunks(text, size, overlap) == words_put_together(text, size, overlap)
 
 
 def test_chunks_fit_the_model():

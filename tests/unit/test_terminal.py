@@ -19,6 +19,13 @@ from mcp_memory_service.cli.terminal import printable, printable_json
         ("\U000e0041\U000e0100", r"\U000e0041\U000e0100"),
         ("\udcff", r"\udcff"),
         ("two\n\tlines, ❤️, é, 日本語, עברית", "two\n\tlines, ❤️, é, 日本語, עברית"),
+        (
+            "می\u200cخواهم, क्\u200dष, 👩\u200d💻, ❤\ufe0f\u200d🔥, 1\ufe0f\u20e3",
+            "می\u200cخواهم, क्\u200dष, 👩\u200d💻, ❤\ufe0f\u200d🔥, 1\ufe0f\u20e3",
+        ),
+        ("a\u200db, 👩\u200d\u200d💻, \u200cخ", r"a\u200db, 👩\u200d\u200d💻, \u200cخ"),
+        ("a\ufe0f, 👩\ufe0f\ufe0e\ufe0f", "a\\ufe0f, 👩\ufe0f\\ufe0e\\ufe0f"),
+        ("\u2028\u2029\x85", r"\u2028\u2029\x85"),
     ],
 )
 def test_hidden_characters_are_shown_as_a_programmer_writes_them(text: str, shown: str):

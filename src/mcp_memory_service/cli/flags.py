@@ -96,8 +96,8 @@ FILTERS = together(
     tag_option("Only memories with this tag"),
     click.option("--tag-match", type=click.Choice(["any", "all"]), default="any", show_default=True),
     click.option("--type", "types", multiple=True, help="Only memories of this type; may be repeated"),
-    click.option("--after", help="Created at or after this moment (ISO 8601)"),
-    click.option("--before", help="Created before this moment (ISO 8601)"),
+    click.option("--after", help="Created at or after this time: ISO 8601, 7d, last week, 2026-05"),
+    click.option("--before", help="Created before this time began: ISO 8601, 7d, yesterday, 2026-05"),
     click.option("--session", help="Only memories of this conversation"),
     click.option("--source", help="Only memories that this one wrote"),
     click.option(

@@ -1,13 +1,13 @@
 """Answers as text for people."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 from pydantic import BaseModel
 
-from ..models import SHOWN_DIGITS
+from ..models import SHOWN_DIGITS, Memory
 from ..schemas import (
     BulkOut,
     ContextOut,
@@ -22,7 +22,12 @@ from ..schemas import (
     PurgedOut,
     RetrieveOut,
     StatsOut,
+    StoredOut,
+    TimeOut,
 )
+from ..services import Cluster, Duplicates
+from ..services.search.results import HINTS
+from ..timestamps import day_of
 from .terminal import printable_json, say
 
 SHOWN_CHARS = 200
@@ -37,7 +42,30 @@ def show(out: BaseModel | Mapping[str, Any], text: str, *, as_json: bool) -> Non
         click.echo(printable_json(json.dumps(out, indent=2)))
 
 
-def render_hits(found: RetrieveOut, stored: int) -> str:
+def render_stored(stored: StoredOut, summary: str) -> str:
+    similar = [
+        f"Similar: {other.id[:SHOWN_DIGITS]} ({other.similarity:.2f}) {_shortened(other.text, SHOWN_CHARS)}"
+        for other in stored.similar
+    ]
+    return "\n".join([summary, *similar])
+
+
+def render_clusters(found: Duplicates, listed: Sequence[Cluster], threshold: float) -> str:
+    lines = [
+        f"{len(found.clusters):,} clusters among {found.compared:,} memories, of a cosine similarity from"
+        f" {threshold:g}; {len(listed):,} listed"
+    ]
+    for number, cluster in enumerate(listed, start=1):
+        lines += ["", f"{number:>3}. keep      {_row(cluster.kept)}"]
+        lines += [f"     {each.similarity:.3f}     {_row(each.memory)}" for each in cluster.others]
+    return "\n".join(lines)
+
+
+def _row(memory: Memory) -> str:
+    return f"{memory.short_id} {day_of(memory.created_at)} {_shortened(memory.content, 100)}"
+
+
+def render_hits(found: RetrieveOut, stored: int, *, full: bool = False) -> str:
     """`stored` is how many memories there are at all."""
     lines = [
         f"{found.total} ranked, page {found.page} of {found.total_pages}"
@@ -45,11 +73,15 @@ def render_hits(found: RetrieveOut, stored: int) -> str:
         if found.results
         else _why_empty(found, stored)
     ]
+    lines += [*_filtered(found), *_time(found.time_understood)]
     if found.degraded:
         lines.append(f"Searched without: {', '.join(found.degraded)}")
+    lines.append(" ".join(filter(None, [f"Confidence: {found.confidence}.", found.confidence_note])))
+    # Who asks for a further page wants to see it all the same.
+    shown = found.results[:HINTS] if found.confidence == "none" and found.page == 1 else found.results
     first = (found.page - 1) * found.page_size + 1
-    for place, hit in enumerate(found.results, start=first):
-        lines += ["", f"{place:>3}. {_summary(hit.memory)}", f"     {_reason(hit)}"]
+    for place, hit in enumerate(shown, start=first):
+        lines += ["", f"{place:>3}. {_whole(hit.memory) if full else _best_of(hit)}", f"     {_reason(hit)}"]
         if hit.debug:
             lines.append(f"     {_arithmetic(hit.debug)}")
     return "\n".join(lines)
@@ -62,7 +94,11 @@ def render_explanation(explained: ExplainOut) -> str:
     lines += [f"  {name:<9} did not find it" for name in explained.signals_without_it]
     if explained.evidence:
         lines.append(f"  alpha {explained.alpha_used:.2f}: {_evidence(explained.evidence)}")
-    lines.append(f"  recency x {explained.recency_factor:.4f}, final score {explained.final_score:.6f}")
+    lines += [f"  {line}" for line in _time(explained.time_understood)]
+    lines.append(
+        f"  recency x {explained.recency_factor:.4f}, time x {explained.time_factor:.4f},"
+        f" final score {explained.final_score:.6f}"
+    )
     if explained.outranked_by:
         lines += ["", "Before it:"]
     for ahead in explained.outranked_by:
@@ -71,12 +107,12 @@ def render_explanation(explained: ExplainOut) -> str:
     return "\n".join(lines)
 
 
-def render_memories(listing: ListOut, stored: int) -> str:
+def render_memories(listing: ListOut, stored: int, *, full: bool = False) -> str:
     if not listing.memories:
         return _why_empty(listing, stored)
-    lines = [f"{listing.total} memories, page {listing.page} of {listing.total_pages}"]
+    lines = [f"{listing.total} memories, page {listing.page} of {listing.total_pages}", *_filtered(listing)]
     for memory in listing.memories:
-        lines += ["", f"  {_summary(memory)}", f"  {_about(memory)}"]
+        lines += ["", f"  {_whole(memory) if full else _summary(memory)}", f"  {_about(memory)}"]
     return "\n".join(lines)
 
 
@@ -171,11 +207,41 @@ def render_purged(out: PurgedOut, asked: int) -> str:
     )
 
 
+def _filtered(found: RetrieveOut | ListOut) -> list[str]:
+    """How the filters of time were understood, if there are any."""
+    bounds = [("from", found.after), ("before", found.before)]
+    said = [f"{word} {moment.isoformat(timespec='minutes')}" for word, moment in bounds if moment]
+    return [f"Created {' and '.join(said)}"] if said else []
+
+
+def _time(time: TimeOut | None) -> list[str]:
+    if time is None:
+        return []
+    start, end = (moment and moment.isoformat(timespec="minutes") for moment in (time.after, time.before))
+    if start and end:
+        meant = f"memories from {start} to {end} come first"
+    else:
+        meant = f"memories from before {end} come first" if end else "newer memories come first"
+    return [f'Time understood: "{time.text}", {meant}']
+
+
 def _evidence(evidence: EvidenceOut) -> str:
     return (
         f"the best vector hit stands out {evidence.vector_prominence:.1f} times as far as by chance; the best keyword"
         f" hit has {evidence.keyword_coverage:.0%} of the query's words, {evidence.keyword_rarity:.1f} times as rare"
     )
+
+
+def _best_of(hit: HitOut) -> str:
+    """The passages of a long content, the beginning of any other."""
+    if not hit.passages:
+        return _summary(hit.memory)
+    shown = " … ".join([" ".join(passage.text.split()) for passage in hit.passages])
+    return f"… {shown}" if hit.passages[0].start else shown
+
+
+def _whole(memory: MemoryOut) -> str:
+    return memory.content.strip().replace("\n", "\n     ")
 
 
 def _summary(memory: MemoryOut) -> str:
@@ -201,6 +267,6 @@ def _arithmetic(debug: DebugOut) -> str:
     return (
         f"(vector {debug.vector_rrf:.6f} + tag {debug.tag_boost:.6f} + keyword {debug.keyword_rrf:.6f}"
         f" + neighbour {debug.neighbour_boost:.6f})"
-        f" x recency {debug.recency_factor:.4f}"
+        f" x recency {debug.recency_factor:.4f} x time {debug.time_factor:.4f}"
         f" = {debug.final_score:.6f}; tags matched: {', '.join(debug.tag_matches) or 'none'}"
     )

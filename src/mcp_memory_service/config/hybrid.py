@@ -39,6 +39,11 @@ class HybridSearchSettings(EnvironmentSettings):
         le=1.0,
         description="Minimum recency factor, however old a memory is; 0 = plain exponential decay",
     )
+    query_dates: bool = Field(
+        default=_RANKING.query_dates,
+        description="Rank memories first that are from the time a query names, such as in May 2026 or latest; off = by"
+        " recency as ever",
+    )
     adaptive_threshold_small: int = Field(
         default=_RANKING.adaptive_threshold_small,
         ge=0,

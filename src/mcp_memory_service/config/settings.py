@@ -1,8 +1,10 @@
 """Everything that can be set from outside, and what a server may listen on."""
 
 import ipaddress
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
@@ -35,6 +37,10 @@ class Settings(EnvironmentSettings):
         default="default",
         description="The namespace of the command line and of `mcp`, such as team/alice; over HTTP the key or the"
         " header X-Namespace chooses",
+    )
+    time_zone: str = Field(
+        default="UTC",
+        description="In which times in words and dates without an offset are read, such as Europe/Berlin",
     )
     allow_network_filesystem: bool = Field(
         default=False,
@@ -106,6 +112,10 @@ class Settings(EnvironmentSettings):
     max_content_chars: int = Field(
         default=100_000, ge=1, le=1_000_000, description="Maximum length of the content of one memory, in characters"
     )
+    similar_on_store: bool = Field(
+        default=True,
+        description="Answer a store of up to 10 memories with others that they may repeat, correct or contradict",
+    )
     mcp_response_chars: int = Field(
         default=20_000,
         ge=1_000,
@@ -129,6 +139,10 @@ class Settings(EnvironmentSettings):
     hybrid: HybridSearchSettings = Field(default_factory=HybridSearchSettings)
     embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
     qdrant: QdrantSettings = Field(default_factory=QdrantSettings)
+
+    @property
+    def zone(self) -> tzinfo:
+        return _zone(self.time_zone)
 
     @property
     def keys_path(self) -> Path:
@@ -163,6 +177,12 @@ class Settings(EnvironmentSettings):
         if isinstance(backend, str) and backend.lower() in BACKENDS_OF_OTHER_PRODUCT:
             raise ValueError(f"{backend} is a backend of {OTHER_PRODUCT}")
         return backend
+
+    @field_validator("time_zone")
+    @classmethod
+    def _zone_is_known(cls, name: str) -> str:
+        _zone(name)
+        return name
 
     @field_validator("log_level", mode="before")
     @classmethod
@@ -200,6 +220,17 @@ class Settings(EnvironmentSettings):
         if key is not None and (len(secret) < MIN_API_KEY_CHARS or not secret.isascii() or not secret.isprintable()):
             raise ValueError(f"must have at least {MIN_API_KEY_CHARS} ASCII characters")
         return key
+
+
+def _zone(name: str) -> tzinfo:
+    if name.upper() == "UTC":  # also where there is no database of zones
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(
+            "must be a time zone that this machine knows, such as Europe/Berlin (if it knows none: pip install tzdata)"
+        ) from error
 
 
 def require_key_for_open_address(settings: Settings, *, has_keys: bool) -> None:

@@ -14,24 +14,30 @@ OVERLAP_TOKENS = 30
 # English words of prose take 1.2 tokens on average; names, numbers and code about one for every four characters.
 _CHARACTERS_PER_TOKEN = 4
 
-_PIECE = re.compile(r"\s*\S{1,32}")
+_PIECE = re.compile(r"\s*(\S{1,32})")
 
 
 class _Piece(NamedTuple):
-    """A word, or a part of a very long one, with the space before it."""
+    """A word, or a part of a very long one: where it stands in the text."""
 
-    text: str
+    start: int
+    end: int
     tokens: int
 
 
 def text_chunks(text: str, size: int = CHUNK_TOKENS, overlap: int = OVERLAP_TOKENS) -> list[str]:
     """The text itself if it fits, else chunks of about `size` tokens that cover all of it in order."""
+    return [text[start:end] for start, end in chunk_spans(text, size, overlap)]
+
+
+def chunk_spans(text: str, size: int = CHUNK_TOKENS, overlap: int = OVERLAP_TOKENS) -> list[tuple[int, int]]:
+    """Where the chunks of a text start and end. Stored vectors were made of these cuts: others would not fit them."""
     if len(text) <= size:  # a token has at least one character
-        return [text]
-    pieces = [_Piece(match.group(), _estimated_tokens(match.group().strip())) for match in _PIECE.finditer(text)]
+        return [(0, len(text))]
+    pieces = [_Piece(*match.span(1), _estimated_tokens(match.group(1))) for match in _PIECE.finditer(text)]
     if sum(piece.tokens for piece in pieces) <= size:
-        return [text]
-    return list(_chunks(pieces, size, overlap))
+        return [(0, len(text))]
+    return list(_spans(pieces, size, overlap))
 
 
 async def embed_chunks(embedder: Embedder, texts: Sequence[str]) -> list[tuple[Vector, ...]]:
@@ -42,14 +48,14 @@ async def embed_chunks(embedder: Embedder, texts: Sequence[str]) -> list[tuple[V
     return [tuple(next(vectors) for _ in of_text) for of_text in chunks]
 
 
-def _chunks(pieces: list[_Piece], size: int, overlap: int) -> Iterator[str]:
+def _spans(pieces: list[_Piece], size: int, overlap: int) -> Iterator[tuple[int, int]]:
     start = 0
     while start < len(pieces):
         end, used = start, 0
         while end < len(pieces) and (end == start or used + pieces[end].tokens <= size):
             used += pieces[end].tokens
             end += 1
-        yield "".join(piece.text for piece in pieces[start:end]).strip()
+        yield pieces[start].start, pieces[end - 1].end
         if end == len(pieces):
             return
         start = _next_start(pieces, start, end, overlap)

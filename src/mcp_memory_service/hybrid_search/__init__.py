@@ -3,6 +3,7 @@
 from .alpha import BALANCED_ALPHA, AdaptiveThresholds, get_adaptive_alpha
 from .columns.fused import Fused, FusedCandidate, Vote, best_first
 from .columns.pool import Pool
+from .confidence import VectorStanding, certainty, confidence_of, is_at_least, vector_standing, word_coverage
 from .evidence import (
     Evidence,
     WordEvidence,
@@ -13,8 +14,9 @@ from .evidence import (
 )
 from .fusion import combine_results_rrf, fuse_rrf, fuse_scores, rrf_score
 from .graph import missing_neighbours, neighbour_boosts
+from .likeness import MIN_LIKENESS, compared_words, likeness, mean_direction
 from .policy import FusionMethod, RankingPolicy
-from .recency import apply_recency_decay, recency_factor
+from .recency import apply_recency_decay, apply_time_hint, recency_factor
 from .signals import (
     KEYWORD,
     NEIGHBOUR,
@@ -29,6 +31,9 @@ from .signals import (
     stands_alone,
 )
 from .tag_weights import as_rare_as_they_are_few, dividing_tags, shared_ranks, tag_weights
+from .text.dates import Period, read_period
+from .text.passages import MAX_PASSAGE_CHARS, best_passages
+from .text.query_dates import TimeHint, time_in
 from .text.query_tags import STOP_WORDS, TagVocabulary, extract_query_keywords
 from .text.snippets import matched_spans, snippet
 from .text.tokens import indexed_text, query_terms, word_tokens
@@ -36,6 +41,8 @@ from .text.tokens import indexed_text, query_terms, word_tokens
 __all__ = [
     "BALANCED_ALPHA",
     "KEYWORD",
+    "MAX_PASSAGE_CHARS",
+    "MIN_LIKENESS",
     "NEIGHBOUR",
     "SIGNALS",
     "STOP_WORDS",
@@ -46,30 +53,42 @@ __all__ = [
     "Fused",
     "FusedCandidate",
     "FusionMethod",
+    "Period",
     "Pool",
     "RankingPolicy",
     "Signal",
     "TagVocabulary",
+    "TimeHint",
+    "VectorStanding",
     "Vote",
     "WordEvidence",
     "above_baseline",
     "alpha_from_evidence",
     "apply_recency_decay",
+    "apply_time_hint",
     "as_rare_as_they_are_few",
     "best_first",
+    "best_passages",
+    "certainty",
     "chosen_signals",
     "combine_results_rrf",
+    "compared_words",
+    "confidence_of",
     "dividing_tags",
     "extract_query_keywords",
     "fuse_rrf",
     "fuse_scores",
     "get_adaptive_alpha",
     "indexed_text",
+    "is_at_least",
+    "likeness",
     "limit_alpha_for_named_tags",
     "matched_spans",
+    "mean_direction",
     "missing_neighbours",
     "neighbour_boosts",
     "query_terms",
+    "read_period",
     "recency_factor",
     "rrf_score",
     "share_of_best",
@@ -78,7 +97,10 @@ __all__ = [
     "snippet",
     "stands_alone",
     "tag_weights",
+    "time_in",
     "vector_prominence",
+    "vector_standing",
+    "word_coverage",
     "word_evidence",
     "word_tokens",
 ]

@@ -21,6 +21,13 @@ class RankingPolicy:
     recency_floor: float = 0.998
     """Age decides between equals and hardly else: a lead of 0.2 % in score outweighs any age (docs/adr/0005)."""
 
+    query_dates: bool = True
+    """Whether a time that the query names counts in place of recency (docs/adr/0019)."""
+
+    date_floor: float = 0.6
+    """What a memory far from that time keeps of its score. NDCG@10 of our temporal queries: .694 without, .767 with
+    0.7, .794 with 0.6, .817 with 0.5; LoCoMo turns gain as much with 0.6 as with 0.5."""
+
     adaptive_threshold_small: int = 500
     adaptive_threshold_large: int = 5000
 

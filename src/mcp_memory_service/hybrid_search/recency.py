@@ -1,4 +1,5 @@
-"""Age turned into a multiplier, so that of two equally good answers the newer one comes first."""
+"""Age turned into a multiplier, so that of two equally good answers the newer one comes first, or the one of the time
+that the query names."""
 
 from collections.abc import Sequence
 
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from ..timestamps import MICROSECONDS_PER_DAY
 from .columns.candidates import Scores
 from .columns.fused import Fused, FusedCandidate
+from .text.query_dates import TimeHint
 
 
 def recency_factor(created_at: int, now: int, decay: float, floor: float = 0.0) -> float:
@@ -20,7 +22,24 @@ def apply_recency_decay(fused: Sequence[FusedCandidate], decay: float, now: int,
     columns = Fused.of(fused)
     if decay == 0:
         return columns
-    factors = _recency_factors(columns.pool.created_at, now, decay, floor)
+    return _multiplied(columns, _recency_factors(columns.pool.created_at, now, decay, floor))
+
+
+def apply_time_hint(fused: Sequence[FusedCandidate], hint: TimeHint, now: int, floor: float) -> Fused:
+    """In place of recency: multiply every fused score by `floor + (1 - floor) · e^(-distance / fade)`, by how far its
+    memory was created from the time that the query names, and sort again."""
+    columns = Fused.of(fused)
+    created_at = columns.pool.created_at
+    start, end = (now, None) if hint.is_newest else (hint.start, hint.end)
+    distance = np.zeros(created_at.size)
+    if start is not None:
+        distance = np.maximum(distance, start - created_at)
+    if end is not None:
+        distance = np.maximum(distance, created_at - end)
+    return _multiplied(columns, floor + (1.0 - floor) * np.exp(-distance / MICROSECONDS_PER_DAY / hint.fade_days))
+
+
+def _multiplied(columns: Fused, factors: Scores) -> Fused:
     return Fused(columns.pool.with_scores(columns.pool.scores * factors), columns.members, columns.votes_at, factors)
 
 

@@ -15,7 +15,7 @@ class MemoryResources:
         )
 
     async def overview(self) -> str:
-        return shown(await self._tools.get_stats())
+        return shown(await self._tools.memory_overview())
 
     async def memory(self, id: str) -> str:
         return shown(await self._tools.get_memory(id))

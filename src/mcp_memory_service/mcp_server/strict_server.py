@@ -38,6 +38,8 @@ from ..schemas import explained, shortened
 from ..services import MemoryService
 from ..services.write.checks import MAX_NAME_CHARS
 from .arguments import require_known, taken_arguments
+from .fence import ours
+from .tool_schemas import lean_schema, one_line
 
 READ = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 ADD = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -102,7 +104,8 @@ class StrictServer(MCPServer[Any]):
     def add_toolset(self, toolset: Toolset) -> None:
         require_declared(f"tool {tool.call.__name__}" for tool in toolset.tools)
         for tool in toolset.tools:
-            self.add_tool(tool.call, title=tool.title, annotations=tool.annotations)
+            said = one_line(tool.call.__doc__ or "")
+            self.add_tool(tool.call, title=tool.title, description=said, annotations=tool.annotations)
 
     def add_prompts(self, prompts: Iterable[ServedPrompt]) -> None:
         self._prompts |= {prompt.name: prompt for prompt in prompts}
@@ -145,7 +148,10 @@ class StrictServer(MCPServer[Any]):
             raise
 
     async def list_tools(self) -> list[Tool]:
-        tools = await super().list_tools()
+        tools = [
+            tool.model_copy(update={"input_schema": lean_schema(tool.input_schema)})
+            for tool in await super().list_tools()
+        ]
         if not self._offers_namespace:
             return tools
         return [
@@ -238,14 +244,14 @@ def shown(result: CallToolResult) -> str:
 
 
 def _noted(result: CallToolResult | InputRequiredResult, note: str | None) -> CallToolResult | InputRequiredResult:
-    """With a sentence more, in either form: some clients show the model the text, some the structured content."""
+    """With a sentence more."""
     if note is None or isinstance(result, InputRequiredResult):
         return result
-    structured = None if result.structured_content is None else {**result.structured_content, "note": note}
     *before, last = result.content
     assert isinstance(last, TextContent), "what a tool answers ends with a text"
-    content = [*before, last.model_copy(update={"text": f"{last.text}\n{note}"})]
-    return result.model_copy(update={"content": content, "structured_content": structured})
+    return result.model_copy(
+        update={"content": [*before, last.model_copy(update={"text": f"{last.text}\n{ours(note)}"})]}
+    )
 
 
 def _client_name(context: Context[Any, Any] | None) -> str | None:

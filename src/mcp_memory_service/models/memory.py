@@ -11,6 +11,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..timestamps import When
+
 Vector: TypeAlias = NDArray[np.float32]
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 Metadata: TypeAlias = Mapping[str, JsonValue]
@@ -115,7 +117,7 @@ class MemoryDraft:
     anchor: str | None = None
     names: tuple[str, ...] = ()
     pinned: bool = False
-    expires_at: int | None = None
+    expires_at: When | None = None
     supersedes: tuple[str, ...] = ()
     """The ids of memories of the namespace that this one takes the place of."""
 
@@ -203,7 +205,7 @@ class MemoryPatch:
     """The new text in place of the old one; None leaves it."""
     pinned: bool | None = None
     """None leaves it."""
-    expires_at: int | Literal[Unset.UNSET] | None = UNSET
+    expires_at: When | Literal[Unset.UNSET] | None = UNSET
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..timestamps import When
 from .memory import DEFAULT_NAMESPACE, JsonValue, Memory, MemoryKind
 
 TagMatch: TypeAlias = Literal["any", "all"]
@@ -38,8 +39,8 @@ class SearchRequest:
     min_similarity: float | None = None
     """Drops vector hits only."""
     tag_match: TagMatch = "any"
-    after: int | None = None
-    before: int | None = None
+    after: When | None = None
+    before: When | None = None
     mode: SearchMode = "hybrid"
     """`semantic` and `keyword` ask one signal alone."""
     alpha: float | None = None
@@ -54,7 +55,7 @@ class SearchRequest:
     metadata: tuple[MetadataIs, ...] = ()
     """All of these."""
     include_superseded: bool = False
-    as_of: int | None = None
+    as_of: When | None = None
     """Answers as it would have at that moment, with what was superseded since."""
     min_confidence: Confidence | None = None
     """Nothing at all, if the search is less sure than this."""
@@ -71,8 +72,8 @@ class ListRequest:
     tags: tuple[str, ...] = ()
     memory_type: str | None = None
     tag_match: TagMatch = "any"
-    after: int | None = None
-    before: int | None = None
+    after: When | None = None
+    before: When | None = None
     types: tuple[str, ...] = ()
     session: str | None = None
     source: str | None = None

@@ -1,12 +1,12 @@
 """The shapes on the wire, shared by REST, MCP and the command line's `--json`."""
 
 from .answers import (
+    SIMILAR_CHARS,
     BatchOut,
     BulkOut,
     ContextOut,
     DebugOut,
     EvidenceOut,
-    ExplainOut,
     ExportOut,
     HistoryOut,
     HitOut,
@@ -18,17 +18,22 @@ from .answers import (
     RankedOut,
     RetrieveOut,
     SearchOut,
+    SimilarOut,
     StatsOut,
     StoredOut,
     TagsOut,
+    TimeOut,
     paging_of,
     ranking_of,
     search_of,
 )
+from .explanation import ExplainOut
 from .fields import (
     MAX_ERRORS,
     After,
+    AsOf,
     Before,
+    ExpiresAt,
     Moment,
     Page,
     PageSize,
@@ -58,7 +63,9 @@ from .requests import (
 
 __all__ = [
     "MAX_ERRORS",
+    "SIMILAR_CHARS",
     "After",
+    "AsOf",
     "BatchIn",
     "BatchOut",
     "Before",
@@ -68,6 +75,7 @@ __all__ = [
     "DebugOut",
     "DeleteMatchingIn",
     "EvidenceOut",
+    "ExpiresAt",
     "ExplainIn",
     "ExplainOut",
     "ExportOut",
@@ -92,11 +100,13 @@ __all__ = [
     "RetrieveIn",
     "RetrieveOut",
     "SearchOut",
+    "SimilarOut",
     "StatsOut",
     "StoredOut",
     "TagFilter",
     "TagList",
     "TagsOut",
+    "TimeOut",
     "TypeFilter",
     "explained",
     "microseconds",

@@ -1,19 +1,23 @@
 """What goes out."""
 
-from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from ..hybrid_search import KEYWORD, NEIGHBOUR, SIGNALS, TAG, VECTOR, Evidence, FusionMethod, Vote
-from ..models import Memory, Purged, SearchMode, StoreOutcome, StoreStats, TagCount
+from ..hybrid_search import KEYWORD, MAX_PASSAGE_CHARS, NEIGHBOUR, TAG, VECTOR, Evidence, FusionMethod, TimeHint, Vote
+from ..models import Confidence, Memory, Purged, SearchMode, SimilarMemory, StoreOutcome, StoreStats, TagCount
 from ..services.outcomes import MAX_PINNED, BulkOutcome, Context, Overview
-from ..services.search.results import Explanation, Hit, MemoryListing, Paging, ScoreBreakdown, SearchResult
+from ..services.search.results import Hit, MemoryListing, Paging, Passage, ScoreBreakdown, SearchResult
+from ..timestamps import from_microseconds
 from .fields import StoredMoment
 
-AHEAD_CHARS = 200
 MAX_BULK_IDS = 100
 """Listed in an answer about many."""
+SIMILAR_CHARS = 200
+MAX_WHOLE_CHARS = 4_000
+"""Longer contents come in part in searches and listings, unless they are asked for in full: in an answer of 100
+memories of the greatest length these would be 10 million characters."""
 
 
 class MemoryOut(BaseModel):
@@ -37,27 +41,68 @@ class MemoryOut(BaseModel):
         return cls.model_validate(memory, from_attributes=True)
 
 
+class ListedOut(MemoryOut):
+    """A memory among others: of a long content only a part."""
+
+    content_length: int | None = Field(
+        default=None,
+        exclude_if=lambda length: length is None,
+        description="Only if content is cut: how many characters the whole has",
+    )
+    content_cut: bool = Field(
+        default=False,
+        exclude_if=lambda cut: not cut,
+        description="Only if it is true: content is a part of the whole, which comes with `full`, or if the memory is"
+        " asked for by itself",
+    )
+
+    @classmethod
+    def in_part(cls, memory: Memory, part: str) -> Self:
+        whole = cls.of(memory)
+        return whole.model_copy(update={"content": part, "content_length": len(whole.content), "content_cut": True})
+
+
 class ExportOut(MemoryOut):
     """A line of an export: a memory that holds now."""
 
     namespace: str
-    ended_at: None = Field(default=None, exclude=True)
+    ended_at: StoredMoment | None = Field(default=None, exclude=True)
+
+
+class SimilarOut(BaseModel):
+    id: str = Field(description="The content_hash of the other memory")
+    text: str = Field(description=f"Its first {SIMILAR_CHARS} characters")
+    similarity: float = Field(description="Cosine similarity")
+
+    @classmethod
+    def of(cls, similar: SimilarMemory) -> "SimilarOut":
+        memory = similar.memory
+        text = memory.content[:SIMILAR_CHARS]
+        return cls(id=memory.content_hash, text=text, similarity=round(similar.similarity, 3))
 
 
 class StoredOut(BaseModel):
     content_hash: str
     created: bool = Field(description="False when the same content was there already; tags and metadata are united")
     memory: MemoryOut
+    similar: list[SimilarOut] = Field(
+        description="Other memories that this one may repeat, correct or contradict, most similar first"
+    )
 
     @classmethod
     def of(cls, outcome: StoreOutcome) -> "StoredOut":
         return cls(
-            content_hash=outcome.memory.content_hash, created=outcome.created, memory=MemoryOut.of(outcome.memory)
+            content_hash=outcome.memory.content_hash,
+            created=outcome.created,
+            memory=MemoryOut.of(outcome.memory),
+            similar=[SimilarOut.of(similar) for similar in outcome.similar],
         )
 
 
 class BatchOut(BaseModel):
-    results: list[StoredOut] = Field(description="In the order of the request")
+    results: list[StoredOut] = Field(
+        description="In the order of the request; `similar` is empty in batches of more than 10"
+    )
 
 
 class SignalOut(BaseModel):
@@ -73,7 +118,8 @@ class SignalOut(BaseModel):
 
 class DebugOut(BaseModel):
     """The arithmetic of a score: final_score = (vector_rrf + tag_boost + keyword_rrf + neighbour_boost) *
-    recency_factor. The first three are weight times scaled score, or weight / (k + rank) with fusion `rrf`."""
+    recency_factor * time_factor. The first three are weight times scaled score, or weight / (k + rank) with fusion
+    `rrf`."""
 
     vector_score: float | None
     vector_rank: int | None
@@ -87,6 +133,7 @@ class DebugOut(BaseModel):
     keyword_rrf: float
     neighbour_boost: float
     recency_factor: float
+    time_factor: float = Field(description="By how near it is to the time that the query names; 1 if it names none")
     final_score: float
     alpha_used: float
     fusion: FusionMethod
@@ -108,6 +155,7 @@ class DebugOut(BaseModel):
             keyword_rrf=keyword.contribution if keyword else 0.0,
             neighbour_boost=neighbour.contribution if neighbour else 0.0,
             recency_factor=breakdown.recency_factor,
+            time_factor=breakdown.time_factor,
             final_score=breakdown.final_score,
             alpha_used=breakdown.alpha_used,
             fusion=breakdown.fusion,
@@ -132,7 +180,25 @@ class EvidenceOut(BaseModel):
         return cls.model_validate(evidence, from_attributes=True) if evidence else None
 
 
-_EVIDENCE = "What alpha was chosen by; null if it was given, or could not be chosen by the query"
+class TimeOut(BaseModel):
+    """A time that the query names: memories created then or shortly before or after come first, others later."""
+
+    text: str = Field(description="As the query has it")
+    after: StoredMoment | None
+    before: StoredMoment | None = Field(description="Without both, the newer come first, as for the latest")
+
+    @classmethod
+    def of(cls, hint: TimeHint | None) -> "TimeOut | None":
+        return cls(text=hint.text, after=_moment(hint.start), before=_moment(hint.end)) if hint else None
+
+
+def _moment(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else from_microseconds(microseconds)
+
+
+TIME = "The time that the query names, near which memories came first; null if none, or MCP_MEMORY_QUERY_DATES is off"
+_UNDERSTOOD = "As the filter of this name was understood"
+EVIDENCE = "What alpha was chosen by; null if it was given, or could not be chosen by the query"
 
 
 class RankedOut(BaseModel):
@@ -156,12 +222,32 @@ def ranking_of(hit: Hit) -> dict[str, Any]:
     }
 
 
+class PassageOut(BaseModel):
+    start: int = Field(description="Which character of the whole content is its first, from 0")
+    text: str
+
+    @classmethod
+    def of(cls, passage: Passage) -> Self:
+        return cls.model_validate(passage, from_attributes=True)
+
+
 class HitOut(RankedOut):
-    memory: MemoryOut
+    memory: ListedOut
+    passages: list[PassageOut] = Field(
+        default_factory=list[PassageOut],
+        exclude_if=lambda passages: not passages,
+        description=f"Only of a content over {MAX_PASSAGE_CHARS:,} characters, and not with `full`: what matches best,"
+        f" in order. Of one over {MAX_WHOLE_CHARS:,} characters, content is these, with … between them",
+    )
 
     @classmethod
     def of(cls, hit: Hit) -> "HitOut":
-        return cls(memory=MemoryOut.of(hit.memory), **ranking_of(hit))
+        passages = [PassageOut.of(passage) for passage in hit.passages]
+        if passages and len(hit.memory.content) > MAX_WHOLE_CHARS:
+            memory = ListedOut.in_part(hit.memory, " … ".join([passage.text for passage in passages]))
+        else:
+            memory = ListedOut.of(hit.memory)
+        return cls(memory=memory, passages=passages, **ranking_of(hit))
 
 
 class PagedOut(BaseModel):
@@ -178,9 +264,16 @@ class SearchOut(PagedOut):
     query: str
     mode: SearchMode
     alpha_used: float
-    evidence: EvidenceOut | None = Field(default=None, description=_EVIDENCE)
+    evidence: EvidenceOut | None = Field(default=None, description=EVIDENCE)
+    confidence: Confidence = Field(
+        description="How sure the search is that an answer is among what it found; none = nothing seems to be one"
+    )
+    confidence_note: str | None = Field(description="The same in a sentence; null when it is high")
     keywords: list[str] = Field(description="The tags, without case, that the tag signal looked for")
     degraded: list[str] = Field(description="What the search did without, as codes; empty when all is well")
+    time_understood: TimeOut | None = Field(default=None, description=TIME)
+    after: StoredMoment | None = Field(default=None, description=_UNDERSTOOD)
+    before: StoredMoment | None = Field(default=None, description=_UNDERSTOOD)
     took_ms: float
 
 
@@ -192,8 +285,13 @@ def search_of(found: SearchResult) -> dict[str, Any]:
         "mode": found.mode,
         "alpha_used": found.alpha_used,
         "evidence": EvidenceOut.of(found.evidence),
+        "confidence": found.confidence,
+        "confidence_note": found.confidence_note,
         "keywords": list(found.keywords),
         "degraded": list(found.degraded),
+        "time_understood": TimeOut.of(found.time),
+        "after": _moment(found.after),
+        "before": _moment(found.before),
         "took_ms": found.took_ms,
     }
 
@@ -206,82 +304,25 @@ class RetrieveOut(SearchOut):
         return cls(results=[HitOut.of(hit) for hit in found.results], **search_of(found))
 
 
-class VoteOut(SignalOut):
-    contribution: float = Field(description="To the fused score, before recency")
-
-
-class AheadOut(BaseModel):
-    content_hash: str
-    rank: int
-    content: str = Field(description="Its beginning")
-    signals: dict[str, VoteOut]
-
-
-class ExplainOut(BaseModel):
-    """Why a memory is where it is."""
-
-    content_hash: str
-    query: str
-    mode: SearchMode
-    summary: str = Field(description="The whole in one sentence")
-    rank: int | None = Field(description="Its place in the answer; null if it is not in it")
-    page: int | None
-    total: int
-    filtered_by: list[str] = Field(description="The filters that leave it out")
-    signals: dict[str, VoteOut] = Field(description="What each signal that found it says of it, among all memories")
-    signals_without_it: list[str] = Field(description="Signals that did not find it at all")
-    recency_factor: float
-    final_score: float
-    alpha_used: float
-    evidence: EvidenceOut | None = Field(default=None, description=_EVIDENCE)
-    outranked_by: list[AheadOut] = Field(description="The first of those before it")
-    alpha_for_first_page: float | None = Field(
-        description="The nearest alpha that would put it on the first page; null if it is there or none would"
-    )
-    degraded: list[str]
-
-    @classmethod
-    def of(cls, explained: Explanation) -> "ExplainOut":
-        request = explained.request
-        return cls(
-            content_hash=explained.memory.content_hash,
-            query=request.query,
-            mode=request.mode,
-            summary=explained.summary,
-            rank=explained.rank,
-            page=None if explained.rank is None else -(-explained.rank // request.page_size),
-            total=explained.total,
-            filtered_by=list(explained.filtered_by),
-            signals=_votes(explained.signals),
-            signals_without_it=[name for name in SIGNALS if name not in explained.signals],
-            recency_factor=explained.recency_factor,
-            final_score=explained.final_score,
-            alpha_used=explained.alpha_used,
-            evidence=EvidenceOut.of(explained.evidence),
-            outranked_by=[
-                AheadOut(
-                    content_hash=ahead.memory.content_hash,
-                    rank=ahead.rank,
-                    content=ahead.memory.content[:AHEAD_CHARS],
-                    signals=_votes(ahead.contributions),
-                )
-                for ahead in explained.outranked_by
-            ],
-            alpha_for_first_page=explained.alpha_for_first_page,
-            degraded=list(explained.degraded),
-        )
-
-
-def _votes(votes: Mapping[str, Vote]) -> dict[str, VoteOut]:
-    return {name: VoteOut.of(vote) for name, vote in votes.items()}
-
-
 class ListOut(PagedOut):
-    memories: list[MemoryOut]
+    memories: list[ListedOut]
+    after: StoredMoment | None = Field(default=None, description=_UNDERSTOOD)
+    before: StoredMoment | None = Field(default=None, description=_UNDERSTOOD)
 
     @classmethod
-    def of(cls, listing: MemoryListing) -> "ListOut":
-        return cls(**paging_of(listing.paging), memories=[MemoryOut.of(memory) for memory in listing.memories])
+    def of(cls, listing: MemoryListing, *, full: bool = False) -> "ListOut":
+        """Unless in full, of long contents the beginning."""
+        return cls(
+            **paging_of(listing.paging),
+            memories=[
+                ListedOut.of(memory)
+                if full or len(memory.content) <= MAX_WHOLE_CHARS
+                else ListedOut.in_part(memory, memory.content[:MAX_PASSAGE_CHARS])
+                for memory in listing.memories
+            ],
+            after=_moment(listing.after),
+            before=_moment(listing.before),
+        )
 
 
 def paging_of(paging: Paging) -> dict[str, Any]:

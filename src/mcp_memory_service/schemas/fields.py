@@ -3,11 +3,14 @@
 import json
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError
 
+from ..hybrid_search import read_period
+from ..hybrid_search.text.dates import EXAMPLES, EXAMPLES_AHEAD
 from ..models import MAX_TAGS, TagMatch
 from ..services.write.checks import MAX_BATCH, MAX_METADATA_CONDITIONS, MAX_PAGE, MAX_PAGE_SIZE, MAX_SUPERSEDED
 from ..timestamps import from_microseconds, to_microseconds
@@ -25,6 +28,24 @@ def _only_iso_text(value: object) -> object:
     if isinstance(value, datetime | None) or (isinstance(value, str) and not _NUMBER.fullmatch(value.strip())):
         return value
     raise ValueError("must be an ISO 8601 date and time, such as 2026-03-01T09:30:00Z")
+
+
+# The service reads the words, by its own clock. Whether they can be read does not depend on the moment.
+_ANY_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
+_YEAR = re.compile(r"\s*[12][0-9]{3}\s*")
+
+
+def _only_time(value: object, *, ahead: bool = False) -> object:
+    """A bare number could be seconds or milliseconds; a year is the one that is clear."""
+    if isinstance(value, datetime | None):
+        return value and value.isoformat()
+    if (
+        isinstance(value, str)
+        and (_YEAR.fullmatch(value) or not _NUMBER.fullmatch(value.strip()))
+        and read_period(value, _ANY_MOMENT, ahead=ahead)
+    ):
+        return value
+    raise ValueError(f"must be a time, such as {EXAMPLES_AHEAD if ahead else EXAMPLES}")
 
 
 def _no_truth_value(value: object) -> object:
@@ -60,8 +81,24 @@ PageSize: TypeAlias = Annotated[
     int, Field(ge=1, le=MAX_PAGE_SIZE, description="Results on a page"), BeforeValidator(_no_truth_value)
 ]
 TagFilter: TypeAlias = Annotated[TagMatch, Field(description="Whether a memory must carry any or all of the tags")]
-After: TypeAlias = Annotated[Moment | None, Field(description="Only memories created at or after this moment")]
-Before: TypeAlias = Annotated[Moment | None, Field(description="Only memories created before this moment")]
+PastTime: TypeAlias = Annotated[str, BeforeValidator(_only_time)]
+"""ISO 8601 or words such as `last week`, as they were sent; the service reads them, and of a period takes the start."""
+ComingTime: TypeAlias = Annotated[str, BeforeValidator(partial(_only_time, ahead=True))]
+"""The same, but `30d` and `friday` lie ahead."""
+After: TypeAlias = Annotated[
+    PastTime | None,
+    Field(description="Only memories created at or after this time: ISO 8601, or such as 7d, last week, 2026-05"),
+]
+Before: TypeAlias = Annotated[
+    PastTime | None,
+    Field(description="Only memories created before this time began: ISO 8601, or such as 7d, last month, 2026-05"),
+]
+AsOf: TypeAlias = Annotated[
+    PastTime | None, Field(description="Answer as at this time: ISO 8601, or such as 7d, yesterday, 2026-05")
+]
+ExpiresAt: TypeAlias = Annotated[
+    ComingTime | None, Field(description="Out of results from then on: ISO 8601, or such as 30d, in 2 weeks, tomorrow")
+]
 TypeFilter: TypeAlias = Annotated[str | None, Field(description="Only memories of this type")]
 # The service counts them and names the rule; the first wrong item ends a list, so that a list is one error.
 TagList: TypeAlias = Annotated[list[str], Field(fail_fast=True, json_schema_extra={"maxItems": MAX_TAGS})]

@@ -2,7 +2,7 @@
 
 from dataclasses import fields, replace
 from datetime import datetime
-from typing import Annotated, Any, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -13,7 +13,9 @@ from ..timestamps import to_microseconds
 from .fields import (
     MAX_ERRORS,
     After,
+    AsOf,
     Before,
+    ExpiresAt,
     HashList,
     IdList,
     MetadataFilter,
@@ -24,7 +26,6 @@ from .fields import (
     TagList,
     TypeFilter,
     TypeList,
-    microseconds,
 )
 
 V = TypeVar("V", MemoryDraft, ListRequest, SearchRequest)
@@ -88,9 +89,7 @@ class MemoryIn(_In):
     session: str | None = Field(default=None, description="The conversation it belongs to")
     sequence: int | None = Field(default=None, strict=True, description="Its place within that conversation")
     pinned: bool = Field(default=False, description="Whether it is given with every recall of context")
-    expires_at: Moment | None = Field(
-        default=None, description="From then on no search and no list has it; it is not deleted"
-    )
+    expires_at: ExpiresAt = None
     supersedes: IdList = Field(
         default_factory=list, description="The memories that this one takes the place of; they go to the history"
     )
@@ -138,7 +137,7 @@ class PatchIn(_In):
         default=None, description="Keys to set; null removes a key (JSON merge patch, RFC 7396)"
     )
     pinned: bool | None = Field(default=None, description="Whether it is given with every recall of context")
-    expires_at: Moment | None = Field(default=None, description="When it expires; null: never")
+    expires_at: ExpiresAt = None
 
     def patch(self) -> MemoryPatch:
         given = self.model_fields_set
@@ -148,7 +147,7 @@ class PatchIn(_In):
             metadata=self.metadata,
             content=self.content,
             pinned=self.pinned,
-            expires_at=microseconds(self.expires_at) if "expires_at" in given else UNSET,
+            expires_at=self.expires_at if "expires_at" in given else UNSET,
         )
 
 
@@ -191,6 +190,8 @@ class MatchIn(FilterIn):
 class ListIn(MatchIn, PagedIn):
     """A listing."""
 
+    full: bool = Field(default=False, description="Long contents whole, not only their beginning")
+
 
 class SearchIn(PagedIn):
     """What a search and its explanation are asked."""
@@ -215,9 +216,7 @@ class SearchIn(PagedIn):
         default=None, ge=0, le=1, description="Weight of words and tags; with vector_weight another way to give alpha"
     )
     vector_weight: float | None = Field(default=None, ge=0, le=1, description="Weight of meaning; see fts_weight")
-    as_of: Moment | None = Field(
-        default=None, description="Answer as it would have at that moment, with what was superseded since"
-    )
+    as_of: AsOf = None
 
     def request(self) -> SearchRequest:
         request = self._as(SearchRequest)
@@ -229,7 +228,11 @@ class RetrieveIn(SearchIn):
 
     model_config = _example(query="rathole project codebase architecture", page_size=5, debug=True)
 
+    min_confidence: Literal["high", "low"] | None = Field(
+        default=None, description="No results at all, if the search is less sure that one of them answers the query"
+    )
     debug: bool = Field(default=False, description="Add the arithmetic of each score")
+    full: bool = Field(default=False, description="Long contents whole, not only the passages that match")
 
 
 class ExplainIn(SearchIn):

@@ -4,14 +4,18 @@ from .memory_service import AskedSignals, MemoryService
 from .outcomes import BulkOutcome, Context, Overview
 from .search.results import MemoryListing, SearchResult
 from .search.searchers import PoolLimits, SearcherPool
+from .write.duplicates import DEFAULT_THRESHOLD, Cluster, Duplicates, find_duplicates, merge_cluster
 from .write.migration import Migration, MigrationReport
 from .write.storing import ServiceLimits
 from .write.transfer import Import, ImportLine, ImportReport, every_memory
 
 __all__ = [
+    "DEFAULT_THRESHOLD",
     "AskedSignals",
     "BulkOutcome",
+    "Cluster",
     "Context",
+    "Duplicates",
     "Import",
     "ImportLine",
     "ImportReport",
@@ -25,4 +29,6 @@ __all__ = [
     "SearcherPool",
     "ServiceLimits",
     "every_memory",
+    "find_duplicates",
+    "merge_cluster",
 ]

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 from weakref import WeakValueDictionary
 
 from ..embeddings.base import Embedder
@@ -29,7 +30,7 @@ from ..models import (
     trash_of,
 )
 from ..storage.ports import Store
-from ..timestamps import now_microseconds
+from ..timestamps import from_microseconds, now_microseconds
 from .health import Health, HealthCheck, TrackedEmbedder
 from .ids import Ids
 from .life import Life
@@ -87,25 +88,37 @@ class MemoryService:
         *,
         tuned: Callable[[TunedWeights | None], RankingPolicy] | None = None,
         searchers: SearcherPool | None = None,
+        zone: tzinfo = UTC,
         shared: _Shared | None = None,
     ) -> None:
-        """`tuned` gives the policy in place of `policy`, from the weights that were tuned for a namespace."""
+        """`tuned` gives the policy in place of `policy`, from the weights that were tuned for a namespace; `zone`
+        is that of words such as `yesterday`."""
         self._shared = shared or _Shared(storage, embedder, searchers, monotonic_seconds)
         self._shared.by_namespace[namespace] = self
         self._storage = storage
         self._namespace = namespace
         self._now = now
+        self._zone = zone
         self._required_tags: tuple[str, ...] = ()
         """Folded: what is read must have all of them."""
         self._ids = Ids(storage, namespace)
         self._life = Life(storage, namespace, now, (limits or ServiceLimits()).trash_days)
         inputs = CachedInputs(storage, self._shared.query_vectors, namespace, monotonic_seconds)
         self._tags = inputs.tags
-        self._storing = Storing(storage, self._shared.embedder, limits or ServiceLimits(), namespace, now)
-        self._search = Search(storage, inputs, policy or RankingPolicy(), now, monotonic_seconds)
+        self._storing = Storing(storage, self._shared.embedder, limits or ServiceLimits(), namespace, now, zone)
+        self._search = Search(storage, inputs, policy or RankingPolicy(), now, monotonic_seconds, zone)
         self._tuned = tuned
         self._in_namespace: Callable[[str], MemoryService] = lambda other: MemoryService(
-            storage, embedder, policy, limits, other, now, monotonic_seconds, tuned=tuned, shared=self._shared
+            storage,
+            embedder,
+            policy,
+            limits,
+            other,
+            now,
+            monotonic_seconds,
+            tuned=tuned,
+            zone=zone,
+            shared=self._shared,
         )
 
     def within(self, namespace: str) -> "MemoryService":
@@ -138,7 +151,8 @@ class MemoryService:
         BatchIncomplete says what is stored if a server fails half-way; sending the batch again is safe.
         """
         try:
-            return await self._storing.store_batch([await self._with_superseded(draft) for draft in drafts])
+            resolved = [await self._with_superseded(draft) for draft in drafts]
+            return await self._storing.store_batch(resolved, self._required_tags)
         finally:
             self._tags.forget()
 
@@ -213,7 +227,7 @@ class MemoryService:
             found = await self._life.list_with_history(where, paging.offset, page_size)
         else:
             found = await self._storage.list_memories(where, paging.offset, page_size)
-        return MemoryListing(found.memories, replace(paging, total=found.total))
+        return MemoryListing(found.memories, replace(paging, total=found.total), where.after, where.before)
 
     async def get_memory(self, content_hash: str) -> Memory:
         """By its id, by the first digits of it, or by that of an earlier version."""
@@ -225,12 +239,13 @@ class MemoryService:
     async def update_memory(self, content_hash: str, patch: MemoryPatch, idempotency_key: str | None = None) -> Memory:
         """Change a memory; another content makes a new version under an id of its own, to which the old id leads. Sent
         again with the same key, the patch is not applied again: the answer is the memory as it is by then."""
-        patch = self._storing.checked_patch(patch)
         memory_id, now = (await self._ids.current(content_hash)).content_hash, self._now()
-        key = idempotency.update_key(idempotency_key, content_hash, patch, now)
+        checked = self._storing.checked_patch(patch)
+        # `30d` is the same when it is sent again.
+        key = idempotency.update_key(idempotency_key, content_hash, replace(checked, expires_at=patch.expires_at), now)
         vectors = () if patch.content is None else await self._storing.vectors_of(patch.content)
         try:
-            memory = await self._storage.update(self._namespace, memory_id, patch, now, key, vectors)
+            memory = await self._storage.update(self._namespace, memory_id, checked, now, key, vectors)
         finally:
             self._tags.forget()
         if memory is None:
@@ -367,7 +382,7 @@ class MemoryService:
         return self._search
 
     def _filter_of(self, request: SearchRequest | ListRequest) -> MemoryFilter:
-        where = checks.checked_filter(self._namespace, request, self._now())
+        where = checks.checked_filter(self._namespace, request, from_microseconds(self._now(), self._zone))
         if not self._required_tags:
             return where
         if where.tag_match == "any" and len(where.tags) > 1:

@@ -89,6 +89,7 @@ def edges_by_origin(edges: Iterable[Edge]) -> dict[str, list[Edge]]:
 
 def apply_patch(existing: Memory, patch: MemoryPatch, now: int) -> Memory:
     """The memory after a patch; unchanged if the patch asks for what is there already."""
+    assert not isinstance(patch.expires_at, str), "the service has read it"
     patched = replace(
         existing,
         tags=existing.tags if patch.tags is None else unite_tags(patch.tags),

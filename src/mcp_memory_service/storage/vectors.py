@@ -1,6 +1,6 @@
 """Vectors that must never reach an index: one NaN or zero vector would rank first for every query."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -38,3 +38,9 @@ def checked_vector(vector: Vector, dimension: int | None) -> Vector:
     if not _MIN_LENGTH <= float(np.linalg.norm(checked.astype(np.float64))) <= _MAX_LENGTH:
         raise InvalidVector("An embedding is too short or too long to be compared: its numbers are next to 0 or huge.")
     return checked
+
+
+def cosines(query: Vector, vectors: Sequence[Vector]) -> list[float]:
+    """Of vectors that are fit to be stored with one that is."""
+    rows, asked = np.array(vectors, np.float64), query.astype(np.float64)
+    return (rows @ asked / (np.linalg.norm(rows, axis=1) * np.linalg.norm(asked))).tolist()

@@ -74,8 +74,9 @@ async def _given_once(request: Request) -> None:
 
 @router.get("/memories", responses=problems(), dependencies=[Depends(_given_once)])
 async def list_memories(asked: Annotated[ListIn, Query()], service: Service) -> ListOut:
-    """All memories that pass the filters, newest first."""
-    return ListOut.of(await service.list_memories(asked.request()))
+    """All memories that pass the filters, newest first. Of a content over 4,000 characters come the first 1,500, unless
+    `full` is true."""
+    return ListOut.of(await service.list_memories(asked.request()), full=asked.full)
 
 
 @router.get("/memories/{content_hash}", responses=problems(404, 409))

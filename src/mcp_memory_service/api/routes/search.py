@@ -10,7 +10,8 @@ router = APIRouter(tags=["memories"])
 
 @router.post("/memories/retrieve", responses=problems())
 async def retrieve_memories(body: RetrieveIn, service: Service) -> RetrieveOut:
-    """Find the memories that matter for a query, best first, and see which signals found them."""
+    """Find the memories that matter for a query, best first, and see which signals found them. Of a content over 4,000
+    characters comes what matches best (`passages`, with their places in the whole), unless `full` is true."""
     return RetrieveOut.of(await service.search(body.request()))
 
 

@@ -58,7 +58,7 @@ def get(memory_id: str, settings: Settings, as_json: bool) -> None:
 @click.option("--type", "memory_type", help="The new type")
 @click.option("--metadata", help="JSON object: keys to set; null removes one", callback=json_object)
 @click.option("--pinned/--not-pinned", default=None, help="Whether it is given with every recall of context")
-@click.option("--expires-at", help="When it goes out of results (ISO 8601)")
+@click.option("--expires-at", help="When it goes out of results: ISO 8601, 30d, tomorrow")
 @JSON
 @with_settings()
 @parsed_as(PatchIn)

@@ -20,13 +20,17 @@ from ..rendering import render_explanation, render_hits, render_memories, render
 @click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
 @click.option("--no-tags", is_flag=True, help="Do not look for tags in the query")
 @click.option("--min-similarity", type=float, help="Least cosine similarity of vector hits")
+@click.option(
+    "--min-confidence", type=click.Choice(["high", "low"]), help="Show nothing, if the search is less sure of an answer"
+)
 @click.option("--vector-threshold", type=float, help="Another name of --min-similarity")
 @click.option("--alpha", type=float, help="Weight of the vector signal for this search")
 @click.option("--fts-weight", type=float, help="Weight of words and tags, with --vector-weight in place of --alpha")
 @click.option("--vector-weight", type=float, help="Weight of meaning, with --fts-weight in place of --alpha")
-@click.option("--as-of", help="Answer as it would have at this moment (ISO 8601)")
+@click.option("--as-of", help="Answer as it would have then: ISO 8601, 7d, last week, 2026-05")
 @click.option("--explain", "explained_hash", metavar="ID", help="Say why this memory is where it is")
 @click.option("--debug", is_flag=True, help="Show how each score came about")
+@click.option("--full", is_flag=True, help="Show whole contents, not only their beginning or best passages")
 @JSON
 @with_settings({**STORAGE, **RANKING})
 @parsed_as(RetrieveIn)
@@ -57,12 +61,13 @@ def search(
         return out, await _stored(service, out)
 
     out, stored = ask(settings, found)
-    show(out, render_hits(out, stored), as_json=as_json)
+    show(out, render_hits(out, stored, full=asked.full), as_json=as_json)
 
 
 @click.command("list")
 @LISTING
 @LIFE_FILTERS
+@click.option("--full", is_flag=True, help="Show whole contents, as --json always does")
 @JSON
 @with_settings()
 @parsed_as(ListIn)
@@ -76,13 +81,15 @@ def list_memories(asked: ListIn, limit: int, settings: Settings, as_json: bool) 
 
     async def listed(service: MemoryService) -> tuple[ListOut, int]:
         async def part(page: int, size: int) -> ListOut:
-            return ListOut.of(await service.list_memories(replace(asked.request(), page=page, page_size=size)))
+            # Whole, for what is listed as JSON may be imported elsewhere.
+            request = replace(asked.request(), page=page, page_size=size)
+            return ListOut.of(await service.list_memories(request), full=True)
 
         out = await whole_page(part, asked.page, limit)
         return out, await _stored(service, out)
 
     out, stored = ask(settings, listed)
-    show(out, render_memories(out, stored), as_json=as_json)
+    show(out, render_memories(out, stored, full=asked.full), as_json=as_json)
 
 
 async def _stored(service: MemoryService, out: PagedOut) -> int:

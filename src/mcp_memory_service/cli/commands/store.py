@@ -11,7 +11,7 @@ from ...schemas import BulkOut, DeleteMatchingIn, FeedbackIn, MemoryIn, PurgedOu
 from ...services import MemoryService
 from ..flags import EXPECTED, FILTERS, JSON, LIFE_FILTERS, json_object, parsed_as, tag_option, with_settings
 from ..local_service import ask
-from ..rendering import render_bulk, render_purged, show
+from ..rendering import render_bulk, render_purged, render_stored, show
 from ..terminal import say
 
 
@@ -29,7 +29,7 @@ def or_standard_input(_context: click.Context, _argument: click.Parameter, conte
 @click.option("--session", help="The conversation it belongs to")
 @click.option("--sequence", type=int, help="Its place within that conversation")
 @click.option("--pinned", is_flag=True, help="Give it with every recall of context")
-@click.option("--expires-at", help="When it goes out of results (ISO 8601); it is not deleted")
+@click.option("--expires-at", help="When it goes out of results: ISO 8601, 30d, tomorrow; it is not deleted")
 @click.option("--supersedes", multiple=True, metavar="ID", help="A memory whose place it takes; may be repeated")
 @JSON
 @with_settings()
@@ -42,7 +42,8 @@ def store(asked: MemoryIn, settings: Settings, as_json: bool) -> None:
       mcp-memory store "Use port 2333 for rathole" --tag rathole --type decision
     """
     outcome = ask(settings, lambda service: service.store_memory(asked.draft()), may_create=True)
-    show(StoredOut.of(outcome), outcome.summary, as_json=as_json)
+    stored = StoredOut.of(outcome)
+    show(stored, render_stored(stored, outcome.summary), as_json=as_json)
 
 
 @click.command()

@@ -21,7 +21,7 @@ def snippet(content: str, query: str, length: int = SNIPPET_CHARS) -> str | None
     matches = matched_spans(content, query)
     if not matches:
         return None
-    start = _densest_start(matches, length)
+    start = densest_start(matches, length)
     end = min(len(content), start + length)
     parts: list[str] = ["…" if start > 0 else ""]
     position = start
@@ -35,7 +35,7 @@ def snippet(content: str, query: str, length: int = SNIPPET_CHARS) -> str | None
 
 def matched_spans(content: str, query: str) -> list[tuple[int, int]]:
     """Where words of the content match words of the query, by the same stems as the keyword signal."""
-    wanted, initials = _wanted(query)
+    wanted, initials = wanted_tokens(query)
     spans: list[tuple[int, int]] = []
     for word in set(_WORD.findall(content)):
         if _PLAIN.fullmatch(word):
@@ -55,7 +55,7 @@ def matched_spans(content: str, query: str) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=64)  # the same for each memory of a page
-def _wanted(query: str) -> tuple[frozenset[str], frozenset[str]]:
+def wanted_tokens(query: str) -> tuple[frozenset[str], frozenset[str]]:
     """The tokens that are looked for, and what plain words that have one begin with."""
     terms = query_terms(query)
     wanted = [*terms.words, *chain(*terms.phrases), *chain(*map(word_tokens, terms.names))]
@@ -68,7 +68,7 @@ def _tokens_of(word: str) -> tuple[str, ...]:
     return tuple(word_tokens(word))
 
 
-def _densest_start(matches: list[tuple[int, int]], length: int) -> int:
+def densest_start(matches: list[tuple[int, int]], length: int) -> int:
     """Where the window with most matches starts, a little before the first of them; of equals the first."""
     lead = length // 8
     best = first = most = 0

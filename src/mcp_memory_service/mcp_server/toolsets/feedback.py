@@ -2,10 +2,12 @@
 
 from typing import Annotated
 
-from mcp.types import CallToolResult, TextContent
+from mcp.types import CallToolResult
 from pydantic import Field
 
+from ..answers import reply
 from ..strict_server import ADD, ServedTool, serving
+from .arguments import Id
 
 
 class FeedbackTools:
@@ -14,11 +16,11 @@ class FeedbackTools:
 
     async def rate_memory(
         self,
-        query: Annotated[str, Field(description="The query that was asked")],
-        content_hash: Annotated[str, Field(description="The memory that was found, or should have been")],
-        useful: Annotated[bool, Field(description="Whether it answered the query")],
+        query: Annotated[str, Field(description="As it was asked")],
+        id: Id,
+        useful: bool,
     ) -> CallToolResult:
-        """Note whether a memory answered a query, so that the owner can tune the search. Call it when a result of
-        retrieve_memory clearly answered the question, or clearly did not; it changes no memory."""
-        await serving.get().record_feedback(query, content_hash, useful=useful)
-        return CallToolResult(content=[TextContent(text="Noted.")])
+        """Note whether a memory answered a query, so that the owner can tune the search. Call it when a result clearly
+        did, or clearly did not; it changes no memory."""
+        await serving.get().record_feedback(query, id, useful=useful)
+        return reply("Noted.")

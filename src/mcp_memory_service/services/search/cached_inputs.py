@@ -5,6 +5,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,6 +45,17 @@ class KnownTags:
     """Of the tags, as the store counts it."""
 
 
+class Chance(NamedTuple):
+    """The similarities of a query to what is stored, whatever it says."""
+
+    mean: float
+    deviation: float
+
+
+NO_CHANCE = Chance(0.0, 0.0)
+"""Of no vectors."""
+
+
 @dataclass(frozen=True, slots=True)
 class SimilarityBaseline:
     """What similarity to expect by chance: a query against a sample of the stored vectors."""
@@ -55,16 +67,18 @@ class SimilarityBaseline:
     def holds_for(self, corpus_size: int) -> bool:
         return abs(corpus_size - self.drawn_from) <= UNNOTICED_SHARE * self.drawn_from
 
-    def prominence(self, query_vector: Vector, best: float, corpus_size: int) -> float:
-        """How far the best similarity stands out among all vectors of the corpus."""
+    def chance(self, query_vector: Vector) -> Chance:
         if self.sample.memories == 0:
-            return 1.0
+            return NO_CHANCE
         # Row by row, each too short for BLAS to take threads: a product with the whole matrix takes all cores, and
         # searches that come together then wait for each other.
-        similarities = np.vecdot(self.sample.vectors, query_vector)
-        vectors = round(corpus_size * len(self.sample.vectors) / self.sample.memories)
-        mean, deviation = mean_and_deviation(similarities)
-        return vector_prominence(best, float(mean), float(deviation), vectors)
+        mean, deviation = mean_and_deviation(np.vecdot(self.sample.vectors, query_vector))
+        return Chance(float(mean), float(deviation))
+
+    def prominence(self, chance: Chance, best: float, corpus_size: int) -> float:
+        """How far the best similarity stands out among all vectors of the corpus."""
+        vectors = round(corpus_size * len(self.sample.vectors) / max(1, self.sample.memories))
+        return vector_prominence(best, chance.mean, chance.deviation, vectors)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,13 +44,15 @@ class Explainer:
             total=len(answer.fused),
             filtered_by=tuple(dropped) + _similarity_filter(request, whole, content_hash, rank),
             signals=_found_by(content_hash, whole) | _votes(content_hash, answer.fused),
-            recency_factor=followed.recency_factor if followed else 1.0,
+            recency_factor=followed.recency_factor if followed and not answer.time else 1.0,
+            time_factor=followed.recency_factor if followed and answer.time else 1.0,
             final_score=followed.score if followed else 0.0,
             alpha_used=answer.alpha,
             outranked_by=await self._ahead(namespace, answer.fused, rank),
             alpha_for_first_page=await self._alpha_for_first_page(request, answer, content_hash, rank),
             degraded=answer.results.degraded,
             evidence=answer.evidence,
+            time=answer.time,
         )
 
     async def _alpha_for_first_page(
@@ -65,7 +67,7 @@ class Explainer:
             content_hash,
             answer.alpha,
             request.page_size,
-            lambda alpha: self._search.fuse(answer.pool, alpha, request.mode, now),
+            lambda alpha: self._search.fuse(answer.pool, alpha, request.mode, now, answer.time),
         )
 
     async def _ahead(self, namespace: str, fused: Sequence[FusedCandidate], rank: int | None) -> tuple[Ahead, ...]:

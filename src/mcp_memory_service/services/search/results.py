@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...hybrid_search import Evidence, FusionMethod, Vote
-from ...models import Memory, SearchMode, SearchRequest
+from ...hybrid_search import Evidence, FusionMethod, TimeHint, Vote
+from ...models import Confidence, Memory, SearchMode, SearchRequest
+
+HINTS = 3
+"""So many results are worth a look where nothing seems to be an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreBreakdown:
-    """How one score came about: `final_score = (sum of the contributions) · recency_factor`."""
+    """How one score came about: `final_score = (sum of the contributions) · recency_factor · time_factor`."""
 
     contributions: Mapping[str, Vote]
     """By signal."""
@@ -19,6 +22,17 @@ class ScoreBreakdown:
     final_score: float
     alpha_used: float
     fusion: FusionMethod
+    time_factor: float = 1.0
+    """By how near the memory is to the time that the query names; recency does not count then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a content."""
+
+    start: int
+    """Which character of the content is its first, from 0."""
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +47,9 @@ class Hit:
     snippet: str | None = None
     """The part of the content where words of the query stand, marked; None if there are none."""
     debug: ScoreBreakdown | None = None
+    passages: tuple[Passage, ...] = ()
+    """Of a long content the parts that the query is about, in order; none of a short one, or if it was asked for
+    whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +83,39 @@ class SearchResult:
     """What could not be asked; empty when every signal answered."""
     took_ms: float
     mode: SearchMode
+    confidence: Confidence
+    """How sure the search is that what it found answers the query, whichever page this is."""
+    cut: bool = False
+    """Whether results were left out because the search is less sure than was asked."""
     evidence: Evidence | None = None
     """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
+    time: TimeHint | None = None
+    """The time that the query names, near which memories came first."""
+    after: int | None = None
+    before: int | None = None
+    """As the filters were understood."""
+
+    @property
+    def confidence_note(self) -> str | None:
+        """The confidence as a sentence for people and models; None if there is nothing to warn of."""
+        if self.cut:
+            return f"Nothing stored answers this as surely as min_confidence asks: the confidence is {self.confidence}."
+        if self.confidence == "high":
+            return None
+        if self.confidence == "low":
+            return "What was found may answer this or only be near it."
+        if not self.paging.total:
+            return "Nothing stored matches this."
+        return "Nothing stored seems to answer this; the best three are hints."
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryListing:
     memories: tuple[Memory, ...]
     paging: Paging
+    after: int | None = None
+    before: int | None = None
+    """As the filters were understood."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +138,15 @@ class Explanation:
     signals: Mapping[str, Vote]
     """What each signal that found the memory says of it, among all memories; without the filters if they drop it."""
     recency_factor: float
+    time_factor: float
     final_score: float
     alpha_used: float
     outranked_by: tuple[Ahead, ...]
     alpha_for_first_page: float | None
     degraded: tuple[str, ...]
     evidence: Evidence | None
+    time: TimeHint | None = None
+    """The time that the query names, near which memories came first."""
 
     @property
     def on_first_page(self) -> bool:

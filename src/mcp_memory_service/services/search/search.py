@@ -7,10 +7,12 @@ is awaited but that snapshot (`storage/ports/search.py`).
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 from typing import Any, TypeVar
 
 from ...hybrid_search import (
     BALANCED_ALPHA,
+    MAX_PASSAGE_CHARS,
     NEIGHBOUR,
     SIGNALS,
     TAG,
@@ -19,25 +21,39 @@ from ...hybrid_search import (
     Fused,
     FusedCandidate,
     RankingPolicy,
+    TimeHint,
     alpha_from_evidence,
     apply_recency_decay,
+    apply_time_hint,
     chosen_signals,
     fuse_rrf,
     fuse_scores,
     get_adaptive_alpha,
+    is_at_least,
     limit_alpha_for_named_tags,
     missing_neighbours,
     signal_weights,
     snippet,
     stands_alone,
+    time_in,
 )
 from ...hybrid_search.columns.pool import Pool
-from ...models import Candidate, Memory, MemoryFilter, SearchMode, SearchRequest, Vector, fold_tag
+from ...models import Candidate, Confidence, Memory, MemoryFilter, SearchMode, SearchRequest, Vector, fold_tag
 from ...storage.ports import Snapshot, Store
+from ...timestamps import from_microseconds
 from .cached_inputs import CachedInputs
+from .passages import passages_of
 from .query import Missing, SignalQuery
 from .results import Hit, Paging, ScoreBreakdown, SearchResult
-from .signals import Outdated, SignalResults, ask, ask_neighbours
+from .signals import (
+    UNKNOWN_SIMILARITIES,
+    ChunkSimilarities,
+    Outdated,
+    SignalResults,
+    ask,
+    ask_chunks,
+    ask_neighbours,
+)
 from .with_history import WithHistory
 
 # Beside vectors, which rank a whole window, words and tags name a quarter as many: what they place further down could
@@ -64,6 +80,8 @@ class Ranking:
     fused: Fused
     evidence: Evidence | None
     """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
+    time: TimeHint | None = None
+    """The time that the query names, if it counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +90,17 @@ class _Page:
     paging: Paging
     candidates: Fused
     memories: Sequence[Memory]
+    chunks: ChunkSimilarities
+    """Of its long memories."""
     hits: tuple[Hit, ...] | None
     """None if they take long to make."""
+    confidence: Confidence
+    cut: bool
+    """Whether there are none because they are not sure enough."""
 
 
 class Search:
-    """`now` dates the memories, `monotonic_seconds` measures the search."""
+    """`now` dates the memories and the queries, in `zone`; `monotonic_seconds` measures the search."""
 
     def __init__(
         self,
@@ -86,12 +109,14 @@ class Search:
         policy: RankingPolicy,
         now: Callable[[], int],
         monotonic_seconds: Callable[[], float],
+        zone: tzinfo = UTC,
     ) -> None:
         self._storage = storage
         self.inputs = inputs
         self.policy = policy
         self._now = now
         self._seconds = monotonic_seconds
+        self.zone = zone
 
     async def query_vector(self, request: SearchRequest, where: MemoryFilter) -> Vector | Missing | None:
         """What `run` takes for the vector of the query; None if it needs none."""
@@ -109,7 +134,7 @@ class Search:
         ranking = page.ranking
         hits = page.hits
         if hits is None:  # neither in the event loop, nor while the store is held
-            hits = await asyncio.to_thread(self._hits, request, ranking, page.candidates, page.memories)
+            hits = await asyncio.to_thread(self._hits, request, ranking, page.candidates, page.memories, page.chunks)
         return SearchResult(
             results=hits,
             query=request.query,
@@ -117,9 +142,14 @@ class Search:
             paging=page.paging,
             alpha_used=ranking.alpha,
             keywords=ranking.results.of(TAG).terms,
-            degraded=ranking.results.degraded,
+            degraded=(*ranking.results.degraded, *page.chunks.degraded),
             took_ms=round((self._seconds() - started) * 1000, 3),
             evidence=ranking.evidence,
+            confidence=page.confidence,
+            cut=page.cut,
+            time=ranking.time,
+            after=where.after,
+            before=where.before,
         )
 
     async def ranking(self, request: SearchRequest, where: MemoryFilter, *, depth: int | None = None) -> Ranking:
@@ -150,7 +180,7 @@ class Search:
 
     def with_policy(self, policy: RankingPolicy) -> "Search":
         """The same signals ranked by other numbers."""
-        return Search(self._storage, self.inputs, policy, self._now, self._seconds)
+        return Search(self._storage, self.inputs, policy, self._now, self._seconds, self.zone)
 
     # prepare and ask
 
@@ -221,8 +251,9 @@ class Search:
         given = self._given_alpha(request)
         evidence = results.evidence if given is None else None
         alpha = self._alpha_of(results, evidence) if given is None else given
+        time = self._time_of(request, alpha, now)
         pool = Pool.of({name: result.candidates for name, result in results.by_signal.items()})
-        fused = self.fuse(pool, alpha, request.mode, now)
+        fused = self.fuse(pool, alpha, request.mode, now, time)
         if self._boosts(signal_weights(request.mode, alpha, self.policy)) and request.min_similarity is None:
             lacking = missing_neighbours(fused.pool.take(fused.order[:LEADING]), fused.pool)
             if lacking:
@@ -230,10 +261,17 @@ class Search:
                 results = replace(results, neighbours=found)
                 known, pool = len(pool.everyone), pool.joined_by(NEIGHBOUR, found.candidates)
                 if len(pool.everyone) > known:  # the others had their boosts before
-                    fused = self.fuse(pool, alpha, request.mode, now)
-        return Ranking(results, pool, alpha, fused, evidence)
+                    fused = self.fuse(pool, alpha, request.mode, now, time)
+        return Ranking(results, pool, alpha, fused, evidence, time)
 
-    def fuse(self, pool: Mapping[str, Sequence[Candidate]], alpha: float, mode: SearchMode, now: int) -> Fused:
+    def fuse(
+        self,
+        pool: Mapping[str, Sequence[Candidate]],
+        alpha: float,
+        mode: SearchMode,
+        now: int,
+        time: TimeHint | None = None,
+    ) -> Fused:
         policy, weights = self.policy, signal_weights(mode, alpha, self.policy)
         if policy.fusion == "rrf":
             fused = fuse_rrf(pool, weights, policy.rrf_k)
@@ -241,7 +279,15 @@ class Search:
             fused = fuse_scores(pool, weights, policy.neighbour_weight if self._boosts(weights) else 0.0)
         if stands_alone(weights):
             return fused  # asked for one signal alone: its order stays exactly as it is
+        if time is not None:
+            return apply_time_hint(fused, time, now, policy.date_floor)
         return apply_recency_decay(fused, policy.recency_decay, now, policy.recency_floor)
+
+    def _time_of(self, request: SearchRequest, alpha: float, now: int) -> TimeHint | None:
+        """The time that the query names, where the order of memories may follow it."""
+        if not self.policy.query_dates or stands_alone(signal_weights(request.mode, alpha, self.policy)):
+            return None
+        return time_in(request.query, from_microseconds(now, self.zone))
 
     def _boosts(self, weights: Mapping[str, float]) -> bool:
         """Whether neighbours count: not among ranks, whose sums are too flat to share, nor for one signal alone."""
@@ -259,16 +305,28 @@ class Search:
     # page
 
     async def _page(self, request: SearchRequest, where: MemoryFilter, ranking: Ranking, snapshot: Snapshot) -> _Page:
-        paging = Paging(page=request.page, page_size=request.page_size, total=len(ranking.fused))
-        page = ranking.fused[paging.offset : paging.offset + paging.page_size]
+        ranked = len(ranking.fused)
+        confidence = ranking.results.confidence if ranked else "none"
+        cut = ranked > 0 and not is_at_least(confidence, request.min_confidence)
+        paging = Paging(page=request.page, page_size=request.page_size, total=0 if cut else ranked)
+        page = ranking.fused[:0] if cut else ranking.fused[paging.offset : paging.offset + paging.page_size]
         memories = await snapshot.reads.get_many(where.namespace, page.content_hashes) if page else []
+        long = [each for each in memories if len(each.content) > MAX_PASSAGE_CHARS and not request.full]
+        vector, chunks = ranking.results.of(VECTOR).vector, UNKNOWN_SIMILARITIES
+        if long and vector is not None:
+            chunks = await ask_chunks(vector, long, snapshot.reads)
         # Snippets read every word: of short texts they are made before another thread would start.
-        is_long = sum([len(memory.content) for memory in memories]) > LONG_PAGE_CHARS
-        hits = None if is_long else self._hits(request, ranking, page, memories)
-        return _Page(ranking, paging, page, memories, hits)
+        takes_long = bool(long) or sum([len(memory.content) for memory in memories]) > LONG_PAGE_CHARS
+        hits = None if takes_long else self._hits(request, ranking, page, memories, chunks)
+        return _Page(ranking, paging, page, memories, chunks, hits, confidence, cut)
 
     def _hits(
-        self, request: SearchRequest, ranking: Ranking, page: Fused, memories: Sequence[Memory]
+        self,
+        request: SearchRequest,
+        ranking: Ranking,
+        page: Fused,
+        memories: Sequence[Memory],
+        chunks: ChunkSimilarities,
     ) -> tuple[Hit, ...]:
         """Of those that are there: one that was deleted since the signals answered is not."""
         if not memories:
@@ -287,6 +345,9 @@ class Search:
                     provenance=votes,
                     snippet=snippet(memory.content, request.query),
                     debug=self._breakdown(ranking, memory, candidate) if request.debug else None,
+                    passages=passages_of(memory, request.query, chunks.by_id.get(memory.content_hash, ()))
+                    if len(memory.content) > MAX_PASSAGE_CHARS and not request.full
+                    else (),
                 )
             )
         return tuple(hits)
@@ -296,7 +357,8 @@ class Search:
         return ScoreBreakdown(
             contributions=candidate.contributions,
             tag_matches=tuple(tag for tag in memory.tags if fold_tag(tag) in wanted),
-            recency_factor=candidate.recency_factor,
+            recency_factor=1.0 if ranking.time else candidate.recency_factor,
+            time_factor=candidate.recency_factor if ranking.time else 1.0,
             final_score=candidate.score,
             alpha_used=ranking.alpha,
             fusion=self.policy.fusion,

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 
 from ...backoff import backoff
 from ...hybrid_search import RankingPolicy
@@ -56,6 +57,8 @@ class SearchTask:
     """Of this service, so far: when it has grown, what the process knows of the tags is outdated."""
     policy: RankingPolicy
     """As it is tuned for the namespace."""
+    zone: tzinfo
+    """In which the dates of the query are read."""
 
 
 def framed(value: object) -> bytes:
@@ -94,7 +97,7 @@ class SearcherPool:
             started = time.monotonic()
             vector = await search.query_vector(request, where)
             if not isinstance(vector, Missing):
-                task = SearchTask(request, where, vector, search.inputs.tags.writes, search.policy)
+                task = SearchTask(request, where, vector, search.inputs.tags.writes, search.policy, search.zone)
                 answer = await searcher.ask(task)
                 if answer is not None:
                     return replace(answer, took_ms=round((time.monotonic() - started) * 1000, 3))

@@ -16,18 +16,23 @@ from ...hybrid_search import (
     TAG,
     VECTOR,
     Evidence,
+    VectorStanding,
     WordEvidence,
     as_rare_as_they_are_few,
+    certainty,
+    confidence_of,
     dividing_tags,
     extract_query_keywords,
     query_terms,
     tag_weights,
+    vector_standing,
+    word_coverage,
     word_evidence,
 )
 from ...hybrid_search.columns.candidates import Candidates
-from ...models import Candidate, MemoryFilter
+from ...models import Candidate, Confidence, Memory, MemoryFilter, Vector
 from ...storage.ports import SearchReads, Snapshot, StartRead
-from .cached_inputs import Inputs, KnownTags, SimilarityBaseline
+from .cached_inputs import NO_CHANCE, Inputs, KnownTags, SimilarityBaseline
 from .query import Missing, SignalQuery, note
 
 # Taken when the corpus cannot be counted: it then counts as small, and alpha is balanced.
@@ -56,8 +61,14 @@ class SignalResult:
     """How far the best vector hit stands out, if that was asked and can be told."""
     words: WordEvidence | None = None
     """What the best keyword hit has of the query, likewise."""
+    standing: VectorStanding | None = None
+    """How far the best vector hit can be taken for an answer; None if there is none."""
+    coverage: float | None = None
+    """What the best keyword hit has of the query's words, however they are weighed; None for a query without any."""
     refused: bool = False
     """Whether the store refused the vector of the query."""
+    vector: Vector | None = None
+    """That of the query, if the store has searched by it."""
 
 
 NOTHING = SignalResult()
@@ -86,6 +97,11 @@ class SignalResults:
         return Evidence(prominence, words.rarity, words.coverage)
 
     @property
+    def confidence(self) -> Confidence:
+        """How sure they are that what they found answers the query, as far as they can tell."""
+        return confidence_of(certainty(self.of(VECTOR).standing, self.of(KEYWORD).coverage))
+
+    @property
     def degraded(self) -> tuple[str, ...]:
         reasons = [reason for result in (*self.by_signal.values(), self.neighbours) for reason in result.degraded]
         return tuple(dict.fromkeys((*reasons, *self.slowed_by)))
@@ -95,6 +111,17 @@ class SignalResults:
         failed = [result for result in self.by_signal.values() if result.failed]
         if failed and not any(result.candidates for result in self.by_signal.values()):
             raise SearchUnavailable(f"The search could not be answered ({', '.join(self.degraded)}).")
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSimilarities:
+    """How near each chunk of some memories is to the query."""
+
+    by_id: Mapping[str, Sequence[float]]
+    degraded: tuple[str, ...] = ()
+
+
+UNKNOWN_SIMILARITIES = ChunkSimilarities({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +157,18 @@ async def ask_neighbours(
     return _failed(found) if isinstance(found, Missing) else SignalResult(found)
 
 
+async def ask_chunks(vector: Vector, memories: Sequence[Memory], reads: SearchReads) -> ChunkSimilarities:
+    """How near the chunks of these memories are to the query."""
+    found: dict[str, list[float]] = {}
+    for namespace in dict.fromkeys([memory.namespace for memory in memories]):
+        ids = [memory.content_hash for memory in memories if memory.namespace == namespace]
+        answer = await _answered(reads.chunk_similarities(vector, namespace, ids), "chunk_similarities_unavailable")
+        if isinstance(answer, Missing):
+            return ChunkSimilarities({}, (answer.reason,))
+        found |= answer
+    return ChunkSimilarities(found)
+
+
 async def _ask_vectors(asking: Asking) -> SignalResult:
     query, vector, baseline = asking.query, asking.inputs.vector, asking.inputs.baseline
     unweighed = (baseline.reason,) if isinstance(baseline, Missing) else ()  # what was found stays
@@ -142,14 +181,15 @@ async def _ask_vectors(asking: Asking) -> SignalResult:
         return SignalResult(degraded=(note("embedder_unavailable", error), *unweighed), failed=True, refused=True)
     if isinstance(found, Missing):
         return _failed(found, *unweighed)
-    prominence = None
-    memories = await asking.counting
-    if isinstance(baseline, SimilarityBaseline) and found and memories:
-        prominence = baseline.prominence(vector, found[0].score, memories)
+    columns, memories = Candidates.of(found), await asking.counting
+    prominence, chance, sampled = None, NO_CHANCE, 0
+    if isinstance(baseline, SimilarityBaseline) and columns and memories:
+        chance, sampled = baseline.chance(vector), len(baseline.sample.vectors)
+        prominence = baseline.prominence(chance, float(columns.scores[0]), memories)
+    standing = vector_standing(columns.scores, chance.mean, sampled)
     if query.min_similarity is not None:
-        columns = Candidates.of(found)
-        found = columns.take((columns.scores >= query.min_similarity).nonzero()[0])
-    return SignalResult(found, unweighed, prominence=prominence)
+        columns = columns.take((columns.scores >= query.min_similarity).nonzero()[0])
+    return SignalResult(columns, unweighed, prominence=prominence, standing=standing, vector=vector)
 
 
 async def _ask_words(asking: Asking) -> SignalResult:
@@ -160,12 +200,14 @@ async def _ask_words(asking: Asking) -> SignalResult:
     if isinstance(matches, Missing):
         return _failed(matches)
     memories, frequencies = await asking.counting, await idf
+    words, evidence = terms.all_words, None
     if isinstance(frequencies, Missing):  # what was found stays
-        return SignalResult(matches.candidates, (frequencies.reason,))
-    evidence = None
+        coverage = word_coverage(words, matches.best_has, {})
+        return SignalResult(matches.candidates, (frequencies.reason,), coverage=coverage)
     if query.weighs_evidence and memories:
-        evidence = word_evidence(terms.all_words, matches.best_has, frequencies, memories)
-    return SignalResult(matches.candidates, words=evidence)
+        evidence = word_evidence(words, matches.best_has, frequencies, memories)
+    coverage = word_coverage(words, matches.best_has, frequencies)
+    return SignalResult(matches.candidates, words=evidence, coverage=coverage)
 
 
 async def _idf(query: SignalQuery, words: Sequence[str], reads: SearchReads) -> dict[str, float] | Missing:

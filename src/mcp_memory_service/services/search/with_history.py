@@ -40,6 +40,12 @@ class WithHistory:
         found |= {memory.content_hash: replace(memory, namespace=namespace) for memory in past}
         return [found[each] for each in content_hashes if each in found]
 
+    async def chunk_similarities(
+        self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
+    ) -> dict[str, list[float]]:
+        past = await self._reads.chunk_similarities(query_vector, history_of(namespace), content_hashes)
+        return past | await self._reads.chunk_similarities(query_vector, namespace, content_hashes)
+
     async def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
         return await self._reads.inverse_document_frequencies(namespace, words)
 

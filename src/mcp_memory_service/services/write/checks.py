@@ -5,9 +5,12 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TypedDict
 
 from ...errors import InvalidInput
+from ...hybrid_search import read_period
+from ...hybrid_search.text.dates import EXAMPLES, EXAMPLES_AHEAD
 from ...models import (
     MAX_METADATA_CHARS,
     MAX_TAGS,
@@ -23,7 +26,7 @@ from ...models import (
     fold_tag,
     json_chars,
 )
-from ...timestamps import EARLIEST_MICROSECONDS, MICROSECONDS_PER_DAY
+from ...timestamps import EARLIEST_MICROSECONDS, MICROSECONDS_PER_DAY, When, to_microseconds
 
 MAX_TAG_CHARS = 200
 MAX_NAME_CHARS = 200
@@ -125,14 +128,15 @@ def check_moment(moment: int | None, field: str, now: int | None) -> None:
         raise InvalidInput(f"{field} lies in the future.", reason="timestamp_in_future", field=field)
 
 
-def check_expiry(expires_at: int | None, now: int | None) -> None:
-    """What is new does not lie behind; without `now`, it may."""
-    check_moment(expires_at, "expires_at", None)
-    if expires_at is not None and now is not None and expires_at <= now:
+def checked_expiry(expires_at: When | None, now: datetime, *, may_be_past: bool) -> int | None:
+    moment = moment_of(expires_at, "expires_at", now, ahead=True)
+    check_moment(moment, "expires_at", None)
+    if moment is not None and moment <= to_microseconds(now) and not may_be_past:
         raise InvalidInput("expires_at lies in the past.", reason="already_expired", field="expires_at")
+    return moment
 
 
-def checked_patch(patch: MemoryPatch, max_content_chars: int) -> MemoryPatch:
+def checked_patch(patch: MemoryPatch, max_content_chars: int, now: datetime) -> MemoryPatch:
     if patch.content is not None:
         check_content(patch.content, max_content_chars)
     if patch.memory_type is not UNSET:
@@ -140,8 +144,20 @@ def checked_patch(patch: MemoryPatch, max_content_chars: int) -> MemoryPatch:
     if patch.metadata is not None:
         check_metadata(patch.metadata)
     if patch.expires_at is not UNSET:
-        check_expiry(patch.expires_at, now=None)
+        patch = replace(patch, expires_at=checked_expiry(patch.expires_at, now, may_be_past=True))
     return patch if patch.tags is None else replace(patch, tags=checked_tags(patch.tags))
+
+
+def moment_of(when: When | None, field: str, now: datetime, *, ahead: bool = False) -> int | None:
+    """What was asked for, in microseconds; of a period its start. Words are read in the zone of `now`, those that leave
+    it open as a time that has passed, or with `ahead` as one to come."""
+    if not isinstance(when, str):
+        return when
+    period = read_period(when, now, ahead=ahead)
+    if period is None:
+        examples = EXAMPLES_AHEAD if ahead else EXAMPLES
+        raise InvalidInput(f"{field} must be a time, such as {examples}.", reason="time_not_understood", field=field)
+    return to_microseconds(period.start)
 
 
 def check_metadata(metadata: Metadata) -> None:
@@ -172,7 +188,7 @@ def checked_search(request: SearchRequest) -> SearchRequest:
     return replace(request, alpha=alpha, fts_weight=None, vector_weight=None)
 
 
-def checked_filter(namespace: str, request: SearchRequest | ListRequest, now: int) -> MemoryFilter:
+def checked_filter(namespace: str, request: SearchRequest | ListRequest, now: datetime) -> MemoryFilter:
     """With tags as the store compares them, each once; without what has expired."""
     types = tuple(dict.fromkeys((*request.types, *((request.memory_type,) if request.memory_type else ()))))
     if len(types) > MAX_TAGS:
@@ -188,8 +204,8 @@ def checked_filter(namespace: str, request: SearchRequest | ListRequest, now: in
         tuple(dict.fromkeys(fold_tag(tag) for tag in checked_tags(request.tags or ()))),
         request.tag_match,
         types,
-        request.after,
-        request.before,
+        moment_of(request.after, "after", now),
+        moment_of(request.before, "before", now),
         session=request.session,
         source=request.source,
         metadata=_checked_metadata_filter(request.metadata),
@@ -197,12 +213,14 @@ def checked_filter(namespace: str, request: SearchRequest | ListRequest, now: in
     )
 
 
-def _life_of(request: SearchRequest | ListRequest, now: int) -> _LifeFilter:
+def _life_of(request: SearchRequest | ListRequest, now: datetime) -> _LifeFilter:
+    moment = to_microseconds(now)
     if isinstance(request, ListRequest):
         if request.expired:
-            return {"pinned": request.pinned, "expired_by": now}
-        return {"pinned": request.pinned, "alive_at": now}
-    return {"alive_at": now} if request.as_of is None else {"as_of": request.as_of}
+            return {"pinned": request.pinned, "expired_by": moment}
+        return {"pinned": request.pinned, "alive_at": moment}
+    as_of = moment_of(request.as_of, "as_of", now)
+    return {"alive_at": moment} if as_of is None else {"as_of": as_of}
 
 
 def _checked_metadata_filter(asked: Sequence[MetadataIs]) -> tuple[MetadataIs, ...]:

@@ -3,13 +3,25 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 
 from ...embeddings.base import Embedder
 from ...embeddings.chunks import embed_chunks
 from ...errors import InvalidInput, QuotaExceeded
-from ...models import EmbeddedMemory, Memory, MemoryDraft, MemoryPatch, StoreOutcome, Vector, identity_hash
+from ...models import (
+    EmbeddedMemory,
+    Memory,
+    MemoryDraft,
+    MemoryFilter,
+    MemoryPatch,
+    StoreOutcome,
+    Vector,
+    identity_hash,
+)
 from ...storage.ports import Store
+from ...timestamps import from_microseconds
 from . import checks
+from .similar import MAX_ASKED_ITEMS, with_similar
 
 QUOTA_RETRY_SECONDS = 3_600
 """Somebody has to delete memories first."""
@@ -22,28 +34,38 @@ class ServiceLimits:
     """In a namespace; writers of other processes may get past it by as many as they write at the same moment."""
     trash_days: int = 7
     """How long what is deleted can be brought back; 0 deletes at once."""
+    find_similar: bool = True
+    """Whether the outcome of a store names what is similar."""
 
 
 class Storing:
     def __init__(
-        self, storage: Store, embedder: Embedder, limits: ServiceLimits, namespace: str, now: Callable[[], int]
+        self,
+        storage: Store,
+        embedder: Embedder,
+        limits: ServiceLimits,
+        namespace: str,
+        now: Callable[[], int],
+        zone: tzinfo = UTC,
     ) -> None:
         self._storage = storage
         self._embedder = embedder
         self._limits = limits
         self._namespace = namespace
         self._now = now
+        self._zone = zone
         self._counting = asyncio.Lock()
 
     def limited_to(self, max_memories: int | None) -> "Storing":
         """The same with this limit, unless a lower one holds anyway."""
         limits = [limit for limit in (self._limits.max_memories, max_memories) if limit is not None]
         limited = replace(self._limits, max_memories=min(limits, default=None))
-        storing = Storing(self._storage, self._embedder, limited, self._namespace, self._now)
+        storing = Storing(self._storage, self._embedder, limited, self._namespace, self._now, self._zone)
         storing._counting = self._counting
         return storing
 
-    async def store_batch(self, drafts: Sequence[MemoryDraft]) -> list[StoreOutcome]:
+    async def store_batch(self, drafts: Sequence[MemoryDraft], visible_tags: Sequence[str] = ()) -> list[StoreOutcome]:
+        """The outcomes name only memories that have all of these tags."""
         if not 1 <= len(drafts) <= checks.MAX_BATCH:
             raise InvalidInput(
                 f"A batch has 1 to {checks.MAX_BATCH} memories, not {len(drafts)}.",
@@ -53,18 +75,24 @@ class Storing:
         # Every character is looked at: a large batch would hold the event loop for a while.
         memories = await asyncio.to_thread(self._checked_batch, drafts)
         if self._limits.max_memories is None:
-            return await self._store(drafts, memories)
-        async with self._counting:  # what is counted holds until it is stored
-            return await self._store(drafts, memories)
+            items, outcomes = await self._stored(drafts, memories)
+        else:
+            async with self._counting:  # what is counted holds until it is stored
+                items, outcomes = await self._stored(drafts, memories)
+        if not self._limits.find_similar or len(items) > MAX_ASKED_ITEMS:
+            return outcomes
+        where = MemoryFilter(self._namespace, tuple(visible_tags), "all", alive_at=self._now())
+        return await with_similar(self._storage, items, outcomes, where)
 
-    async def _store(self, drafts: Sequence[MemoryDraft], memories: Sequence[Memory]) -> list[StoreOutcome]:
+    async def _stored(
+        self, drafts: Sequence[MemoryDraft], memories: Sequence[Memory]
+    ) -> tuple[list[EmbeddedMemory], list[StoreOutcome]]:
         embedded = await self._embedded(memories)
-        return await self._storage.store_batch(
-            [replace(item, supersedes=draft.supersedes) for item, draft in zip(embedded, drafts, strict=True)]
-        )
+        items = [replace(item, supersedes=draft.supersedes) for item, draft in zip(embedded, drafts, strict=True)]
+        return items, await self._storage.store_batch(items)
 
     def checked_patch(self, patch: MemoryPatch) -> MemoryPatch:
-        return checks.checked_patch(patch, self._limits.max_content_chars)
+        return checks.checked_patch(patch, self._limits.max_content_chars, from_microseconds(self._now(), self._zone))
 
     async def vectors_of(self, content: str) -> tuple[Vector, ...]:
         """Of a text that a memory shall have."""
@@ -122,7 +150,9 @@ class Storing:
         checks.check_moment(draft.updated_at, "updated_at", latest)
         checks.check_moment(draft.edited_at, "edited_at", latest)
         checks.check_sequence(draft.sequence)
-        checks.check_expiry(draft.expires_at, latest)
+        expires_at = checks.checked_expiry(
+            draft.expires_at, from_microseconds(now, self._zone), may_be_past=draft.updated_at is not None
+        )
         return Memory(
             content=draft.content,
             content_hash=identity_hash(draft.kind, draft.source, draft.anchor, draft.content),
@@ -139,6 +169,6 @@ class Storing:
             anchor=draft.anchor,
             names=draft.names,
             pinned=draft.pinned,
-            expires_at=draft.expires_at,
+            expires_at=expires_at,
             edited_at=draft.edited_at,
         )

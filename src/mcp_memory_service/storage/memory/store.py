@@ -121,6 +121,15 @@ class MemoryStore:
         beside = [each for each in found if (each.session, each.sequence) in places]
         return sorted(beside, key=lambda each: (each.session or "", each.sequence or 0, each.content_hash))[:limit]
 
+    async def chunk_similarities(
+        self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
+    ) -> dict[str, list[float]]:
+        query = direction_of(checked_vector(query_vector, self._contents.dimension))
+        return {
+            stored.memory.content_hash: [float(query @ direction) for direction in stored.directions]
+            for stored in self._many(namespace, content_hashes)
+        }
+
     async def tags_version(self, namespace: str) -> int:
         return self._contents.tags_versions[namespace]
 

@@ -41,6 +41,13 @@ class SearchReads(Protocol):
         order of session and sequence, as far as they pass the filter, at most `limit`. Their score is 0."""
         ...
 
+    async def chunk_similarities(
+        self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
+    ) -> dict[str, list[float]]:
+        """The cosine similarity of each chunk of these memories to a vector, in the order of the text; unknown ids are
+        left out."""
+        ...
+
     async def tags_version(self, namespace: str) -> int:
         """Changes whenever any process adds a tag to the namespace or removes one, and not when others change; cheap to
         ask."""

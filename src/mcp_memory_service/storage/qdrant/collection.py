@@ -13,7 +13,7 @@ from .connection import QdrantConnection
 from .options import CollectionLayout
 from .points import DENSE, TAGS, TERMS
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 METADATA_KEY = "mcp_memory"
 
 # Upserts that only insert, or only update what is as we saw it, are known since 1.17.
@@ -41,6 +41,10 @@ INDEXES: dict[str, models.PayloadSchemaParams] = {
         ("kind", "content_hash", "tags", "session", "scope", "memory_id", "source", "names", "edge_targets"),
         _words(filtered=False),
     ),
+    # What few memories have in common: those are compared one by one.
+    "found_by": _words(filtered=False),
+    # Most memories have none of these.
+    **dict.fromkeys(("expires_at", "edited_at", "ended_at"), _number(filtered=False)),
     # `windows` is how many chunks a memory has; named so since version 1.
     **dict.fromkeys(("sequence", "length", "windows", "generation"), _number(filtered=False)),
     # For phrases, and to count how many memories have a word. The words are ours: nothing is changed about them.

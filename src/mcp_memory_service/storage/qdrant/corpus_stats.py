@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from qdrant_client import models
 
 from ...lru import LruCache
-from ...models import MemoryFilter
+from ...models import MemoryFilter, history_of, trash_of
 from .connection import QdrantConnection
-from .filters import equals, every_memory, passing
+from .filters import any_of, equals, every_memory, passing
 
 CORPUS_SECONDS = 60.0
 COUNT_SECONDS = 5.0
@@ -120,8 +120,15 @@ class CorpusStatistics:
         )
 
     async def is_all(self) -> bool:
-        """Whether there are no others."""
-        return self._of_all is None or (await self.corpus()).memories >= (await self._of_all.corpus()).memories
+        """Whether there are no others. In a large store a little history and trash of its own does not count, as
+        deletions do not that the index has not cleared away yet."""
+        if self._of_all is None or self._namespace is None:
+            return True
+        own, together = (await self.corpus()).memories, (await self._of_all.corpus()).memories
+        if own <= COUNTED_EXACTLY or not 0 < together - own <= own * NOTICEABLE_CHANGE:
+            return own >= together
+        annexes = [history_of(self._namespace), trash_of(self._namespace)]
+        return own + await self._connection.count(models.Filter(must=[any_of("namespace", annexes)])) >= together
 
     async def _document_frequency(self, condition: models.Condition, *, exact: bool) -> int:
         name = condition.model_dump_json()

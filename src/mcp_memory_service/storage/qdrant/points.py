@@ -14,7 +14,18 @@ from uuid import UUID, uuid5
 from qdrant_client import models
 
 from ...hybrid_search.bm25 import length_norm, term_weight
-from ...models import Candidate, Edge, IndexedText, Memory, Vector, fold_tag, scope_roots
+from ...models import (
+    MIN_PREFIX_DIGITS,
+    Candidate,
+    Edge,
+    IndexedText,
+    JsonValue,
+    Memory,
+    Metadata,
+    Vector,
+    fold_tag,
+    scope_roots,
+)
 
 Payload: TypeAlias = Mapping[str, Any]
 
@@ -35,6 +46,10 @@ NAME_MARK = "="
 # The length that stored weights are made for; the order among what they find is computed anew with the true mean.
 # LoCoMo turns have 35 words, notes of our own corpus 38, CoSQA functions 47, Debian's package descriptions 76.
 REFERENCE_LENGTH = 64.0
+
+PINNED = "pinned"
+# What is longer is looked up by a digest: a value of metadata may have 65,536 characters, and the index keeps each.
+MAX_ITEM_CHARS = 64
 
 _ID_SPACE = UUID("5d5a4f0e-6c3b-5e0a-9d55-4d4d53000001")
 
@@ -80,6 +95,10 @@ def memory_point(
         "anchor": memory.anchor,
         "names": list(memory.names) or None,
         "source_prefixes": None if memory.source is None else scope_roots(memory.source),
+        "pinned": memory.pinned or None,
+        "expires_at": memory.expires_at,
+        "edited_at": memory.edited_at,
+        "ended_at": memory.ended_at,
         **{name: value or None for name, value in attached_payload(attached).items()},
     }
     payload = {
@@ -87,6 +106,7 @@ def memory_point(
         "memory_kind": memory.kind,
         "namespace": memory.namespace,
         "content_hash": memory.content_hash,
+        "found_by": found_by(memory.content_hash, memory.metadata, pinned=memory.pinned),
         "content": memory.content,
         "created_at": memory.created_at,
         "updated_at": memory.updated_at,
@@ -104,6 +124,25 @@ def memory_point(
     named: dict[str, models.Vector] = {DENSE: [vector.tolist() for vector in vectors]}
     named |= {name: vector for name, vector in sparse.items() if vector.indices}
     return models.PointStruct(id=memory_id(memory.namespace, memory.content_hash), vector=named, payload=payload)
+
+
+def found_by(content_hash: str, metadata: Metadata, *, pinned: bool = False) -> list[str]:
+    """What memories are looked up by, all in one index: the first digits of the id, whether it is pinned, each key of
+    the metadata, and each key with its value where that is one."""
+    with_value = [metadata_item(key, value) for key, value in metadata.items() if isinstance(value, str | int | float)]
+    items = [*(metadata_item(key) for key in metadata), *with_value]
+    return [short_id(content_hash), *([PINNED] if pinned else []), *items]
+
+
+def short_id(content_hash: str) -> str:
+    return f"id:{content_hash[:MIN_PREFIX_DIGITS]}"
+
+
+def metadata_item(key: str, *value: JsonValue) -> str:
+    """As JSON, in which numbers that are equal are written alike."""
+    plain = [int(each) if isinstance(each, float) and each.is_integer() else each for each in value]
+    text = json.dumps([key, *plain], separators=(",", ":"), allow_nan=False)
+    return text if len(text) <= MAX_ITEM_CHARS else hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def revision_payload(revisions: Sequence[str]) -> dict[str, Any]:
@@ -154,6 +193,10 @@ def memory_from(payload: Payload) -> Memory:
         kind=payload.get("memory_kind", "memory"),
         anchor=payload.get("anchor"),
         names=tuple(payload.get("names", ())),
+        pinned=payload.get("pinned", False),
+        expires_at=payload.get("expires_at"),
+        edited_at=payload.get("edited_at"),
+        ended_at=payload.get("ended_at"),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from ...errors import StoreRefused
+from ...errors import InvalidVector, StoreRefused
 from ...models import (
     Candidate,
     Edge,
@@ -27,8 +27,10 @@ from ...models import (
     Tuning,
     Vector,
     VectorSample,
+    history_of,
+    trash_of,
 )
-from ..merging import source_items
+from ..merging import patched_id, source_items
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent
 from ..vectors import checked_items, checked_vector
@@ -44,6 +46,7 @@ from .queries.vector_samples import VectorSamples
 from .upgrade import brought_up_to_date
 from .writes import feedback as learning
 from .writes.idempotency import KeyedWriter
+from .writes.moves import Mover
 from .writes.sources import SourceWriter
 from .writes.writer import Writer
 
@@ -60,8 +63,9 @@ class QdrantStorage:
         self._connection = connection
         self._pinned = pinned
         self._writer = Writer(connection, analyze)
-        self._keyed_writer = KeyedWriter(connection, self._writer)
         self._source_writer = SourceWriter(connection, self._writer)
+        self._mover = Mover(connection, self._writer, self._source_writer)
+        self._keyed_writer = KeyedWriter(connection, self._writer, self._mover)
         self._writes = AcceptedWrites()
         self._statistics = TextStatistics(connection)
         self._sizes = CorpusSizes(connection)
@@ -94,8 +98,9 @@ class QdrantStorage:
 
     async def store_batch(self, items: Sequence[EmbeddedMemory]) -> list[StoreOutcome]:
         checked = checked_items(items, self._pinned.dimension)
-        async with self._writing([item.memory.namespace for item in items]):
-            return await self._writer.store(checked)
+        superseded = [history_of(item.memory.namespace) for item in items for _ in item.supersedes]
+        async with self._writing([*(item.memory.namespace for item in items), *superseded]):
+            return await self._mover.store(checked)
 
     async def search(self, work: SearchWork[T], *, part_by_part: bool = False) -> T:  # noqa: ARG002 - it always is
         return await Concurrent().run(self, work)
@@ -116,8 +121,17 @@ class QdrantStorage:
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
         return await reads.adjacent(self._connection, content_hashes, limit, where)
 
+    async def chunk_similarities(
+        self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
+    ) -> dict[str, list[float]]:
+        vector = checked_vector(query_vector, self._pinned.dimension)
+        return await reads.chunk_similarities(self._connection, vector, namespace, content_hashes)
+
     async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
         return await self._samples.of(namespace, limit)
+
+    async def find_ids(self, namespace: str, prefix: str, limit: int) -> list[str]:
+        return await reads.find_ids(self._connection, namespace, prefix, limit)
 
     async def get_all_tags(self, namespace: str) -> list[TagCount]:
         return await reads.all_tags(self._connection, namespace)
@@ -135,23 +149,43 @@ class QdrantStorage:
         return await reads.page_of_memories(self._connection, where, offset, limit)
 
     async def update(
-        self, namespace: str, content_hash: str, patch: MemoryPatch, now: int, key: IdempotencyKey | None = None
+        self,
+        namespace: str,
+        content_hash: str,
+        patch: MemoryPatch,
+        now: int,
+        key: IdempotencyKey | None = None,
+        vectors: Sequence[Vector] = (),
     ) -> Memory | None:
-        async with self._writing([namespace]):
+        checked = [checked_vector(vector, self._pinned.dimension) for vector in vectors]
+        if not checked and patched_id(content_hash, patch) != content_hash:
+            raise InvalidVector("A new version cannot be stored without an embedding.")
+        async with self._writing([namespace, *([history_of(namespace)] if patch.content is not None else [])]):
             if key is not None:
-                return await self._keyed_writer.patch(namespace, content_hash, patch, now, key)
-            return await self._writer.patch(namespace, content_hash, patch, now)
+                return await self._keyed_writer.patch(namespace, content_hash, patch, now, checked, key)
+            return await self._mover.patch(namespace, content_hash, patch, now, checked)
 
-    async def delete(self, namespace: str, content_hash: str, key: IdempotencyKey | None = None) -> bool:
-        async with self._writing([namespace]):
+    async def delete(
+        self, namespace: str, content_hash: str, key: IdempotencyKey | None = None, *, trashed_at: int | None = None
+    ) -> bool:
+        trash = trash_of(namespace)
+        async with self._writing([namespace, *([trash] if trashed_at is not None else [])]):
             if key is not None:
-                return await self._keyed_writer.delete(namespace, content_hash, key)
+                return await self._keyed_writer.delete(namespace, content_hash, key, trashed_at)
+            if trashed_at is not None:
+                return await self._mover.retire(namespace, content_hash, trash, trashed_at)
             return await self._writer.delete(namespace, content_hash)
+
+    async def restore(self, namespace: str, content_hash: str, now: int) -> Memory | None:
+        async with self._writing([namespace, trash_of(namespace)]):
+            return await self._mover.restore(namespace, content_hash, now)
 
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
         """Qdrant erases what is deleted when it tidies its segments up, in its own time and without saying so."""
-        not_found = [each for each in content_hashes if not await self.delete(namespace, each)]
-        return Purged(tuple(not_found), erased=False)
+        places = [namespace, history_of(namespace), trash_of(namespace)]
+        async with self._writing([place for place in places for _ in content_hashes]):
+            found = await self._mover.purge(namespace, content_hashes)
+        return Purged(tuple(each for each in content_hashes if each not in found), erased=False)
 
     async def stats(self, namespace: str) -> StoreStats:
         return await reads.store_stats(self._connection, namespace, self._pinned)

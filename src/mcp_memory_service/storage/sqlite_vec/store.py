@@ -155,6 +155,11 @@ class SqliteVecStorage:
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         return await self._read(lambda snapshot: snapshot.adjacent(content_hashes, limit, where))
 
+    async def chunk_similarities(
+        self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
+    ) -> dict[str, list[float]]:
+        return await self._read(lambda snapshot: snapshot.chunk_similarities(query_vector, namespace, content_hashes))
+
     async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
         return await self.connections.read(reads.sample_vectors, namespace, limit)
 

@@ -18,10 +18,21 @@ from ....models import (
     Vector,
     fold_tag,
 )
+from ...vectors import cosines
 from ..collection import Pinned
 from ..connection import QdrantConnection
 from ..filters import any_of, equals, every_memory, passing
-from ..points import CANDIDATE_FIELDS, DENSE, TAG_LIST, candidate_from, memory_from, memory_id, other_id, payload_of
+from ..points import (
+    CANDIDATE_FIELDS,
+    DENSE,
+    TAG_LIST,
+    candidate_from,
+    memory_from,
+    memory_id,
+    other_id,
+    payload_of,
+    short_id,
+)
 
 PAGE = 500
 # With vectors: a memory of the greatest length has 155 of them, of some 8,000 characters each as they are sent.
@@ -78,6 +89,18 @@ def vectors_of(record: models.Record) -> tuple[Vector, ...]:
     """The vectors of the chunks of a memory."""
     assert isinstance(record.vector, dict), "vectors of ours have names"
     return tuple(np.array(chunk, dtype=np.float32) for chunk in record.vector[DENSE])
+
+
+async def chunk_similarities(
+    connection: QdrantConnection, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
+) -> dict[str, list[float]]:
+    """Computed here: a server tells the nearest chunk only."""
+    found: dict[str, list[float]] = {}
+    for start in range(0, len(content_hashes), VECTOR_PAGE):
+        part = content_hashes[start : start + VECTOR_PAGE]
+        for record in await retrieved(connection, namespace, part, ["content_hash"], vectors=True):
+            found[payload_of(record)["content_hash"]] = cosines(query_vector, vectors_of(record))
+    return found
 
 
 async def all_tags(connection: QdrantConnection, namespace: str) -> list[TagCount]:
@@ -142,6 +165,12 @@ async def _between(connection: QdrantConnection, where: MemoryFilter, oldest: in
         candidate_from(payload_of(record), 0.0)
         async for record in scrolled(connection, passing(where, moments), CANDIDATE_FIELDS)
     ]
+
+
+async def find_ids(connection: QdrantConnection, namespace: str, prefix: str, limit: int) -> list[str]:
+    alike = passing(MemoryFilter(namespace), equals("found_by", short_id(prefix)))
+    found = [payload_of(record)["content_hash"] async for record in scrolled(connection, alike, ["content_hash"])]
+    return sorted(content_hash for content_hash in found if content_hash.startswith(prefix))[:limit]
 
 
 async def namespaces(connection: QdrantConnection) -> list[str]:

@@ -6,7 +6,7 @@ has begun since. So of several at once the last one wins, in whatever order thei
 interrupted leaves nothing that the next one does not clear away.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from uuid import uuid4
 
@@ -15,8 +15,8 @@ from qdrant_client import models
 from ....models import Edge, EmbeddedMemory, MemoryFilter, SourceOutcome
 from ...merging import edges_by_origin, first_form, replaced
 from ..connection import QdrantConnection
-from ..filters import equals, passing, point_with
-from ..points import SOURCE, Attached, memory_id, other_id, payload_of
+from ..filters import any_of, equals, passing, point_with
+from ..points import SOURCE, Attached, edge_target, memory_id, other_id, payload_of
 from ..queries.graph import parts_of
 from ..queries.reads import retrieved, scrolled
 from .writer import CHUNK_MEMORIES, Change, Stored, Writer, chunks, payload_upsert, rounds
@@ -86,6 +86,21 @@ class SourceWriter:
                 break
         return missing
 
+    async def drop_edges_to(self, namespace: str, ids: Sequence[str]) -> None:
+        """Those that lead to these ids, not those to a name."""
+        targets = {edge_target(each, by_name=False) for each in ids}
+        leading_there = passing(MemoryFilter(namespace), any_of("edge_targets", sorted(targets)))
+        async for _ in rounds():
+            seen = [Stored.of(record) async for record in scrolled(self._connection, leading_there, fields=True)]
+            if not seen:
+                break
+            changes = [
+                Change(each, each.memory, (), replace(each.attached, edges=_without(each.attached.edges, targets)))
+                for each in seen
+            ]
+            for chunk in chunks(changes):
+                await self._writer.write(chunk, birth="")
+
     async def _begin(self, namespace: str, source: str) -> int:
         """The number of this replacement: one more than that of the last one, if nobody else takes it first."""
         point_id = other_id(SOURCE, namespace, source)
@@ -126,6 +141,10 @@ class SourceWriter:
             tagged = any(payload["tags"] for _, payload in part)
             await self._writer.delete_points(namespace, ids, still_older, tagged=tagged)
         return len(gone)
+
+
+def _without(edges: Sequence[Edge], targets: Set[str]) -> tuple[Edge, ...]:
+    return tuple(edge for edge in edges if edge_target(edge.to, by_name=edge.by_name) not in targets)
 
 
 def _change(item: EmbeddedMemory, seen: Stored | None, edges: Sequence[Edge], generation: int) -> Change:

@@ -16,8 +16,8 @@ from qdrant_client import models
 
 from ....backoff import backoff
 from ....errors import BackendUnavailable, BatchIncomplete, InvalidInput, StorageFull, StorageUnavailable
-from ....models import EmbeddedMemory, Memory, MemoryPatch, StoreOutcome, Vector
-from ...merging import apply_patch, first_form, unite
+from ....models import EmbeddedMemory, Memory, StoreOutcome, Vector, json_chars
+from ...merging import first_form, unite
 from ...ports import TextAnalyzer
 from ..connection import QdrantConnection
 from ..filters import any_of, equals, point_with
@@ -98,8 +98,10 @@ class Change:
 
     @property
     def rough_bytes(self) -> int:
-        """As JSON: the text twice (as it is and as words), and each number of a vector."""
-        return 2 * len(self.memory.content.encode()) + sum(vector.size for vector in self.vectors) * BYTES_PER_NUMBER
+        """As JSON: the text twice (as it is and as words), the metadata three times (as it is and as it is looked up),
+        and each number of a vector."""
+        text = 2 * len(self.memory.content.encode()) + 3 * json_chars(dict(self.memory.metadata))
+        return text + sum(vector.size for vector in self.vectors) * BYTES_PER_NUMBER
 
 
 class Writer:
@@ -127,18 +129,6 @@ class Writer:
             raise BatchIncomplete([number in outcomes for number in range(len(items))], error.message) from error
         return [outcomes[number] for number in range(len(items))]
 
-    async def patch(self, namespace: str, content_hash: str, patch: MemoryPatch, now: int) -> Memory | None:
-        async for _ in rounds():
-            seen = await self.look_at(namespace, content_hash)
-            if seen is None:
-                return None
-            patched = apply_patch(seen.memory, patch, now)
-            if patched is seen.memory:
-                return patched
-            if not await self.write([Change(seen, patched, seen.vectors, seen.attached)], birth=seen.birth):
-                return patched
-        raise AssertionError("the rounds end with an error")
-
     async def delete(self, namespace: str, content_hash: str) -> bool:
         records = await retrieved(self._connection, namespace, [content_hash], ["tags", "birth"])
         if not records:
@@ -158,10 +148,11 @@ class Writer:
         operations = [deletion(where), deletion(about_them)]
         await self.send([*operations, *([new_tag_list(namespace)] if tagged else [])])
 
-    async def look_at(self, namespace: str, content_hash: str) -> Stored | None:
-        """A memory as it is now."""
-        records = await retrieved(self._connection, namespace, [content_hash], True, vectors=True)
-        return Stored.of(records[0]) if records else None
+    async def look_at(self, *places: tuple[str, str]) -> list[Stored | None]:
+        """Memories as they are now, by namespace and id."""
+        ids = [memory_id(*place) for place in places]
+        found = await self._points(ids)
+        return [found.get(point_id) for point_id in ids]
 
     async def touch(self) -> None:
         """A true write, of a point that stands for nothing."""
@@ -169,8 +160,10 @@ class Writer:
 
     async def existing(self, items: Sequence[EmbeddedMemory]) -> dict[str, Stored]:
         """Those of these memories that are there, by point."""
-        ids = dict.fromkeys(memory_id(item.memory.namespace, item.memory.content_hash) for item in items)
-        records = await self._connection.points(list(ids), True, vectors=True)
+        return await self._points([memory_id(item.memory.namespace, item.memory.content_hash) for item in items])
+
+    async def _points(self, ids: Sequence[str]) -> dict[str, Stored]:
+        records = await self._connection.points(list(dict.fromkeys(ids)), True, vectors=True)
         return {str(record.id): Stored.of(record) for record in records}
 
     async def write(self, changes: Sequence[Change], birth: str) -> set[str]:

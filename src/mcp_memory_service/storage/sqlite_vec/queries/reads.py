@@ -86,6 +86,23 @@ def similarities(connection: apsw.Connection, query_vector: Vector, memory_ids: 
     return dict(cast("list[tuple[int, float]]", rows.fetchall()))
 
 
+def chunk_similarities(
+    connection: apsw.Connection, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
+) -> dict[str, list[float]]:
+    rows = connection.execute(
+        """
+        SELECT m.content_hash, 1.0 - vec_distance_cosine(v.embedding, ?) FROM json_each(?) asked
+        CROSS JOIN memories m ON m.namespace = ? AND m.content_hash = asked.value
+        CROSS JOIN vectors v ON v.memory_id = m.id ORDER BY asked.key, v.id
+        """,
+        (query_vector.tobytes(), json.dumps(list(dict.fromkeys(content_hashes))), namespace),
+    )
+    found: dict[str, list[float]] = {}
+    for content_hash, similarity in cast("list[tuple[str, float]]", rows.fetchall()):
+        found.setdefault(content_hash, []).append(similarity)
+    return found
+
+
 def adjacent(
     connection: apsw.Connection, content_hashes: Sequence[str], limit: int, where: MemoryFilter
 ) -> list[Candidate]:

@@ -62,6 +62,12 @@ class SnapshotReads:
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         return reads.adjacent(self._connection, content_hashes, limit, where)
 
+    async def chunk_similarities(
+        self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
+    ) -> dict[str, list[float]]:
+        query = checked_vector(query_vector, self._dimension_of(self._connection))
+        return reads.chunk_similarities(self._connection, query, namespace, content_hashes)
+
     async def tags_version(self, namespace: str) -> int:
         return reads.tags_version(self._connection, namespace)
 

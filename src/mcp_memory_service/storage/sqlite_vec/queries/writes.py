@@ -82,7 +82,7 @@ def patch_memory(
     patch: MemoryPatch,
     now: int,
     analyze: TextAnalyzer,
-    vectors: Sequence[Vector],
+    vectors: Sequence[Vector] = (),
 ) -> Memory | None:
     found = find_memory(connection, namespace, content_hash)
     if found is None:
