@@ -218,6 +218,8 @@ async def test_what_comes_back_beside_its_own_text_is_united_with_it(store: Stor
         None,
     )
     assert await listed(store, TRASH) == []
+    assert [edge.to for edge in (await store.edges_from("default", [TUESDAY]))[TUESDAY]] == ["target"]
+    assert [said.query for said in await store.list_feedback("default")] == ["when"]
 
 
 async def test_a_delete_that_is_sent_again_takes_nothing_from_the_trash(store: Store):

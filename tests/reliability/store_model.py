@@ -99,17 +99,20 @@ class StoreModel:
         return self._revise(old, EmbeddedMemory(new, vectors))
 
     def _revise(self, old: Memory, item: EmbeddedMemory) -> Memory:
-        """What the new version has of its own counts for more than what it inherits."""
         new = item.memory
         before, after = (old.namespace, old.content_hash), (new.namespace, new.content_hash)
         kept, _ = self._store(item)
-        edges, said = self.edges.pop(before, {}), self.feedback.pop(before, {})
-        inherited = {key: replace(edge, from_id=new.content_hash) for key, edge in edges.items()}
-        self.edges[after] = inherited | self.edges.get(after, {})
-        handed_on = {query: replace(each, content_hash=new.content_hash) for query, each in said.items()}
-        self.feedback[after] = handed_on | self.feedback.get(after, {})
+        self._hand_on(before, after)
         self._supersede(new, old.content_hash)
         return kept
+
+    def _hand_on(self, before: Key, after: Key) -> None:
+        """What the heir has of its own counts for more than what it inherits."""
+        edges, said = self.edges.pop(before, {}), self.feedback.pop(before, {})
+        inherited = {key: replace(edge, from_id=after[1]) for key, edge in edges.items()}
+        self.edges[after] = inherited | self.edges.get(after, {})
+        handed_on = {query: replace(each, content_hash=after[1]) for query, each in said.items()}
+        self.feedback[after] = handed_on | self.feedback.get(after, {})
 
     def delete(self, namespace: str, content_hash: str) -> bool:
         key = (namespace, content_hash)
@@ -128,6 +131,7 @@ class StoreModel:
             self._move(trash_of(namespace), namespace, content_hash, None)
         else:
             self._store(EmbeddedMemory(replace(trashed, namespace=namespace, updated_at=now), ()))
+            self._hand_on((trash_of(namespace), content_hash), (namespace, content_hash))
             self.delete(trash_of(namespace), content_hash)
         return self.get(namespace, content_hash)
 
