@@ -103,6 +103,34 @@ async def test_an_edit_to_a_text_that_is_there_unites_the_two(store: Store):
     assert await texts(store, HISTORY) == ["deploys on Tuesday"]
 
 
+async def test_what_a_united_memory_has_of_its_own_counts_for_more_than_what_it_inherits(store: Store):
+    await deploys(store)
+    await store.store_batch([embedded(memory("deploys on Thursday"))])
+    await store.add_edges("default", [Edge(THURSDAY, "target", "mentions", 0.9, by_name=True)])
+    await store.add_feedback("default", Feedback("when", THURSDAY, useful=False, created_at=1_200))
+    await edit(store, TUESDAY, "deploys on Thursday")
+    edges = (await store.edges_from("default", [THURSDAY]))[THURSDAY]
+    assert {(edge.kind, edge.weight) for edge in edges} == {("mentions", 0.9), ("supersedes", 1.0)}
+    assert [(said.useful, said.created_at) for said in await store.list_feedback("default")] == [(False, 1_200)]
+
+
+async def test_a_scan_has_what_has_moved_once(store: Store):
+    await deploys(store)
+    await edit(store, TUESDAY, "deploys on Thursday")
+    await store.delete("default", content_hash("another one"), trashed_at=8_000)
+    scanned: list[tuple[str, str]] = []
+    cursor: str | None = None
+    while cursor is not None or not scanned:
+        part = await store.scan(cursor, 1)
+        scanned += [(item.memory.namespace, item.memory.content) for item in part.items]
+        cursor = part.cursor
+    assert sorted(scanned) == [
+        ("default", "deploys on Thursday"),
+        ("default#history", "deploys on Tuesday"),
+        ("default#trash", "another one"),
+    ]
+
+
 async def test_an_edit_there_and_back_again_keeps_the_last_of_each(store: Store):
     await deploys(store)
     for now, (old, new) in enumerate([(TUESDAY, "Thursday"), (THURSDAY, "Tuesday"), (TUESDAY, "Thursday")]):
@@ -190,6 +218,8 @@ async def test_what_comes_back_beside_its_own_text_is_united_with_it(store: Stor
         None,
     )
     assert await listed(store, TRASH) == []
+    assert [edge.to for edge in (await store.edges_from("default", [TUESDAY]))[TUESDAY]] == ["target"]
+    assert [said.query for said in await store.list_feedback("default")] == ["when"]
 
 
 async def test_a_delete_that_is_sent_again_takes_nothing_from_the_trash(store: Store):

@@ -179,6 +179,23 @@ async def test_a_purge_takes_all_versions(service: MemoryService, store: Store):
     assert await store.namespaces() == []
 
 
+@pytest.mark.parametrize("named", ["secret one", "secret two", "secret three"])
+async def test_a_purge_takes_all_versions_of_what_is_in_the_trash(service: MemoryService, store: Store, named: str):
+    first = (await service.store_memory(MemoryDraft("secret one"))).memory
+    await service.update_memory(first.content_hash, MemoryPatch(content="secret two"))
+    await service.store_memory(MemoryDraft("secret three", supersedes=(content_hash("secret two"),)))
+    await service.delete_memory(content_hash("secret three"))
+    assert (await service.purge_memories([content_hash(named)[:12]])).not_found == ()
+    assert await store.namespaces() == []
+
+
+async def test_a_purge_tells_of_nothing_that_it_was_not_asked_for(service: MemoryService, store: Store):
+    first = (await service.store_memory(MemoryDraft("one"))).memory
+    await service.update_memory(first.content_hash, MemoryPatch(content="two"))
+    await store.delete(history_of("default"), first.content_hash)  # its edge leads to nothing now
+    assert (await service.purge_memories([content_hash("two"), "0" * 64])).not_found == ("0" * 64,)
+
+
 async def test_what_expires_is_out_of_results_and_never_lost(service: MemoryService, clock: Clock):
     brief = (await service.store_memory(MemoryDraft("the code is 1234", expires_at=clock.now + DAY))).memory
     assert await found(service, "what is the code") == ["the code is 1234"]

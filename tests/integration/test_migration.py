@@ -115,6 +115,27 @@ async def test_kinds_names_and_edges_are_carried_there_and_back(tmp_path: Path, 
         await store.close()
 
 
+async def test_history_and_trash_are_carried(source: MemoryStore, tmp_path: Path):
+    first, second = note_of("first"), note_of("second")
+    await source.store_batch([first, second])
+    patch = MemoryPatch(content="third")
+    edited = await source.update("default", first.memory.content_hash, patch, 5, None, [WordEmbedder.vector("third")])
+    assert edited
+    await source.delete("default", second.memory.content_hash, trashed_at=6)
+    target = await sqlite_at(tmp_path / "a.db")
+    assert (await Migration(source, target, WordEmbedder(), quiet).run()).memories == 3
+    assert_equal(await contents(source), await contents(target))
+    assert await target.edges_from("default", [edited.content_hash]) == {
+        edited.content_hash: [by_id(edited, first.memory, "supersedes")]
+    }
+    assert await target.restore("default", second.memory.content_hash, 7) == second.memory
+    await target.close()
+
+
+def note_of(content: str) -> EmbeddedMemory:
+    return EmbeddedMemory(memory(content, "t"), (WordEmbedder.vector(content),))
+
+
 async def test_every_table_that_cannot_be_made_again_is_carried(tmp_path: Path):
     """Idempotency keys belong to requests that were sent to the old store, and what a store says of itself to it."""
     source, target = await sqlite_at(tmp_path / "a.db"), await sqlite_at(tmp_path / "b.db")

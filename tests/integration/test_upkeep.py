@@ -123,6 +123,20 @@ def test_purge_by_command(run_cli: Cli, tmp_path: Path):
     assert json.loads(run_cli("stats", "--json").out)["memories"] == 1
 
 
+@pytest.mark.parametrize("deleted", [False, True])
+@pytest.mark.parametrize("named", ["a zebracanary passes", "a lioncanary passes"])
+def test_a_purge_by_command_takes_the_bytes_of_all_versions(run_cli: Cli, tmp_path: Path, named: str, deleted: bool):
+    first, last = content_hash("a zebracanary passes"), content_hash("a lioncanary passes")
+    run_cli("store", "a zebracanary passes", "--tag", "zebracanary")
+    assert run_cli("edit", first[:12], "a lioncanary passes").code == 0
+    if deleted:
+        assert run_cli("delete", last).code == 0
+    assert run_cli("doctor").code == 0
+    assert run_cli("purge", content_hash(named)).code == 0
+    held = b"".join(file.read_bytes() for file in tmp_path.glob("cli.db*"))
+    assert [word for word in (b"zebracanary", b"lioncanary", first.encode(), last.encode()) if word in held] == []
+
+
 COPY_UNTIL_KILLED = """
 import os, signal, sys
 from pathlib import Path

@@ -8,13 +8,13 @@ import numpy as np
 from tests.contract.memories import memory
 from tests.support.one_memory import store_one
 
-from mcp_memory_service.models import Edge, EmbeddedMemory, Feedback, MemoryPatch, Vector, content_hash
+from mcp_memory_service.models import Edge, EmbeddedMemory, Feedback, MemoryPatch, Vector, content_hash, trash_of
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 from .traces import Wanted
 
 MODEL, DIMENSION = "random-384", 384
-MEMORIES = 90
+MEMORIES, LIVES = 90, 9
 STEM_LETTERS, TAIL_LETTERS = 10, 10
 WORDS = "tunnel key note server backup release cache index token budget meeting invoice garden letter".split()
 
@@ -27,7 +27,9 @@ class Churn:
     wanted: Wanted = field(default_factory=Wanted)
     planted: int = 0
     secret: list[str] = field(default_factory=list[str])
-    """The hashes of the memories that are to be purged."""
+    """The hashes of the live memories that are to be purged."""
+    past: list[str] = field(default_factory=list[str])
+    """Those of their earlier versions, and of what is in the trash; to be purged as well."""
 
     def __post_init__(self) -> None:
         self._chance = random.Random(self.seed)
@@ -49,6 +51,13 @@ class Churn:
                 assert await store.delete("default", gone)
             if self.secret and self._chance.random() < 0.3:
                 await self._change_a_secret(store, number)
+        for number in range(LIVES):
+            await self._edit_a_secret(store, MEMORIES + number)
+            await self._trash_a_secret(store, MEMORIES + number)
+
+    @property
+    def all_secrets(self) -> list[str]:
+        return [*self.secret, *self.past]
 
     def canary(self) -> str:
         self.planted += 1
@@ -73,9 +82,7 @@ class Churn:
             Edge(other, note.content_hash, "mentions", by_name=False) for other in (*self._others, *self.secret)[-4:]
         ]
         assert await store.add_edges("default", edges) == []
-        self.secret.append(note.content_hash)
-        self.wanted.texts |= {note.content_hash.encode(), bytes.fromhex(note.content_hash)}
-        self.wanted.vectors += [vector.tobytes() for vector in vectors]
+        self._want(note.content_hash, vectors)
 
     async def store_one(self, store: SqliteVecStorage) -> None:
         await store_one(store, EmbeddedMemory(memory("one more"), (self._vector(),)))
@@ -94,6 +101,38 @@ class Churn:
     async def _change_a_secret(self, store: SqliteVecStorage, number: int) -> None:
         patch = MemoryPatch(tags=("changed", self.canary()), metadata={"secret": self.canary(), "n": number})
         assert await store.update("default", self._chance.choice(self.secret), patch, now=number)
+
+    async def _edit_a_secret(self, store: SqliteVecStorage, number: int) -> None:
+        """Of those that belong to no source; every third is one that was edited before."""
+        live = {memory.content_hash: memory for memory in await store.get_many("default", self.secret)}
+        plain = [each for each in self.secret if live[each].kind == "memory"]
+        old = plain[-1] if number % 3 == 0 else self._chance.choice(plain)
+        vectors = tuple(self._vector() for _ in range(2))
+        patch = MemoryPatch(content=self._text(number, self.canary()), tags=("edited", self.canary()))
+        edited = await store.update("default", old, patch, number, None, vectors)
+        assert edited
+        self.secret.remove(old)
+        self.past.append(old)
+        self._want(edited.content_hash, vectors)
+
+    async def _trash_a_secret(self, store: SqliteVecStorage, number: int) -> None:
+        """Some come back, and of some the days are over: their text must go with the purge of others. What points at
+        them keeps their ids."""
+        trashed = self.secret.pop(self._chance.randrange(len(self.secret)))
+        assert await store.delete("default", trashed, trashed_at=number)
+        if number % 3 == 0:
+            assert await store.restore("default", trashed, number)
+            self.secret.append(trashed)
+        elif number % 3 == 1:
+            self.past.append(trashed)
+        else:
+            assert await store.delete(trash_of("default"), trashed)
+            self.wanted.texts -= {trashed.encode(), bytes.fromhex(trashed)}
+
+    def _want(self, new_id: str, vectors: tuple[Vector, ...]) -> None:
+        self.secret.append(new_id)
+        self.wanted.texts |= {new_id.encode(), bytes.fromhex(new_id)}
+        self.wanted.vectors += [vector.tobytes() for vector in vectors]
 
     def _text(self, number: int, word: str) -> str:
         """From five to two thousand words, most of them short; the word stands in every part of it."""

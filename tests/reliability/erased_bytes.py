@@ -80,8 +80,9 @@ class Purging:
     async def purge(self) -> None:
         """Every other time in two purges: the second finds files that the first has put in order."""
         path, churn, store = await self._filled("purged")
-        first = len(churn.secret) // 2 if self._seed % 2 else 0
-        for secret in filter(None, (churn.secret[:first], churn.secret[first:])):
+        secrets = churn.all_secrets
+        first = len(secrets) // 2 if self._seed % 2 else 0
+        for secret in filter(None, (secrets[:first], secrets[first:])):
             purged = await store.purge("default", secret)
             self._expect(purged.erased, "a purge that nobody disturbs is not finished")
             self._expect(purged.not_found == (), "a purge does not find what it deletes")
@@ -98,7 +99,7 @@ class Purging:
         path, churn, store = await self._filled("read")
         other = await opened(path)
         with reader(path):
-            purged = await store.purge("default", churn.secret)
+            purged = await store.purge("default", churn.all_secrets)
             self._figures.pending += 1
             self._figures.pending_told += not purged.erased
         finished_by = self._seed // 2 % 3
@@ -113,7 +114,7 @@ class Purging:
     async def die_in_between(self) -> None:
         path, churn, store = await self._filled("killed")
         await store.close()
-        process = start(delete_and_die, path, churn.secret)
+        process = start(delete_and_die, path, churn.all_secrets)
         await asyncio.to_thread(process.join)
         self._figures.killed += process.exitcode == -signal.SIGKILL
         process.close()

@@ -1,10 +1,12 @@
-"""Operations on a store, made from a seed: new memories, known ones with more tags, batches, patches, deletes."""
+"""Operations on a store, made from a seed: memories come, are stored again, patched, edited, superseded, deleted and
+brought back."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 from tests.contract.memories import memory
-from tests.reliability.expectations import Delete, History, Operation, State, Store, Update
+from tests.reliability.expectations import LIVE, TRASH, Delete, History, Operation, Restore, State, Store, Update, live
 
 from mcp_memory_service.models import EmbeddedMemory, JsonValue, MemoryPatch, Vector
 
@@ -28,8 +30,10 @@ class RandomOperations:
     def next(self, history: History) -> Operation:
         state = history.state()
         kinds = [self._store_new, self._store_new, self._batch]
-        if state:
-            kinds += [self._store_again, self._patch, self._delete]
+        if live(state):
+            kinds += [self._store_again, self._patch, self._delete, self._edit, self._supersede, self._trash]
+        if _restorable(state):
+            kinds += [self._restore]
         return self._chance.choice(kinds)(state)
 
     def new_item(self) -> EmbeddedMemory:
@@ -48,7 +52,7 @@ class RandomOperations:
         return Store(tuple(self.new_item() for _ in range(self._chance.randint(2, 6))))
 
     def _store_again(self, state: State) -> Operation:
-        known = state[self._any_of(state)].memory
+        known = state[LIVE, self._any_of(state)].memory
         again = memory(known.content, *self._some_tags(), at=5_000 + self._count, metadata=self._some_metadata())
         return Store((EmbeddedMemory(again, (self._vector(),)),))
 
@@ -59,8 +63,23 @@ class RandomOperations:
     def _delete(self, state: State) -> Operation:
         return Delete(self._any_of(state))
 
+    def _edit(self, state: State) -> Operation:
+        new = self.new_item()
+        patch = MemoryPatch(tags=self._some_tags(), content=new.memory.content, pinned=True, expires_at=10**9)
+        return Update(self._any_of(state), patch, now=9_000 + self._count, vectors=new.vectors)
+
+    def _supersede(self, state: State) -> Operation:
+        old = {self._any_of(state) for _ in range(2)}
+        return Store((replace(self.new_item(), supersedes=tuple(sorted(old))),))
+
+    def _trash(self, state: State) -> Operation:
+        return Delete(self._any_of(state), trashed_at=9_000 + self._count)
+
+    def _restore(self, state: State) -> Operation:
+        return Restore(self._chance.choice(_restorable(state)))
+
     def _any_of(self, state: State) -> str:
-        return self._chance.choice(sorted(state))
+        return self._chance.choice(live(state))
 
     def _some_tags(self) -> tuple[str, ...]:
         return tuple(self._chance.sample(_TAGS, self._chance.randint(0, 3)))
@@ -70,6 +89,10 @@ class RandomOperations:
 
     def _vector(self) -> Vector:
         return np.array([self._chance.uniform(0.1, 1.0) for _ in range(DIMENSION)], dtype=np.float32)
+
+
+def _restorable(state: State) -> list[str]:
+    return sorted(content_hash for section, content_hash in state if section == TRASH)
 
 
 def one_more(name: str) -> Store:

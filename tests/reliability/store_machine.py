@@ -13,16 +13,26 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 from tests.contract.memories import embedded
-from tests.support.one_memory import get_one, store_one
+from tests.support.one_memory import get_one
 
 from mcp_memory_service.errors import InvalidVector
 from mcp_memory_service.hybrid_search import query_terms
-from mcp_memory_service.models import Candidate, EmbeddedMemory, MemoryFilter, MemoryPatch, fold_tag
+from mcp_memory_service.models import (
+    Candidate,
+    Edge,
+    EmbeddedMemory,
+    Feedback,
+    MemoryFilter,
+    MemoryPatch,
+    Vector,
+    fold_tag,
+    main_namespace,
+)
 from mcp_memory_service.storage.ports import Store
 
 from . import drawn
 from .oracle import problems_of
-from .store_model import StoreModel, same_memory
+from .store_model import Key, StoreModel, same_memory
 
 T = TypeVar("T")
 
@@ -57,6 +67,9 @@ class StoreMachine(RuleBasedStateMachine):
         self.model = StoreModel()
         self.clock = itertools.count(1_000)
         self.tags_seen: dict[str, tuple[set[str], int]] = {}
+        self.kept: set[Key] = set()
+        """What was stored and neither purged nor deleted for good: it must be somewhere, by whatever name it moved."""
+        self.purged: set[Key] = set()
 
     def _open(self) -> Store:
         async def opened() -> Store:
@@ -69,6 +82,7 @@ class StoreMachine(RuleBasedStateMachine):
         return self.bench.runner.run(call)
 
     def teardown(self) -> None:
+        self.scan(0, 20)
         for handle in self.handles:
             self._run(handle.close())
         for file in self.folder.glob("*.db"):  # a store on a server has none
@@ -77,20 +91,14 @@ class StoreMachine(RuleBasedStateMachine):
 
     # --- writing
 
-    @rule(handle=drawn.HANDLES, item=drawn.ITEMS)
-    def store(self, handle: int, item: EmbeddedMemory) -> None:
-        outcome = self._run(store_one(self.handles[handle], item))
-        expected, created = self.model.store(item)
-        assert same_memory(outcome.memory, expected), (outcome.memory, expected)
-        assert outcome.created is created
-
     @rule(handle=drawn.HANDLES, items=drawn.BATCHES)
-    def store_batch(self, handle: int, items: list[EmbeddedMemory]) -> None:
+    def store(self, handle: int, items: list[EmbeddedMemory]) -> None:
         outcomes = self._run(self.handles[handle].store_batch(items))
-        expected = [self.model.store(item) for item in items]
+        expected = self.model.store(items)
         assert [outcome.created for outcome in outcomes] == [created for _, created in expected]
         for outcome, (memory, _) in zip(outcomes, expected, strict=True):
             assert same_memory(outcome.memory, memory), (outcome.memory, memory)
+            self._keep(memory.namespace, memory.content_hash)
 
     @rule(handle=drawn.HANDLES, items=drawn.BATCHES)
     def store_a_batch_with_an_unfit_vector(self, handle: int, items: list[EmbeddedMemory]) -> None:
@@ -104,19 +112,72 @@ class StoreMachine(RuleBasedStateMachine):
         expected = self.model.update(namespace, content_hash, patch, now)
         assert same_memory(patched, expected), (patched, expected)
 
+    @rule(
+        handle=drawn.HANDLES, namespace=drawn.NAMESPACES, old_id=drawn.HASHES, patch=drawn.EDITS, vectors=drawn.CHUNKS
+    )
+    def edit(self, handle: int, namespace: str, old_id: str, patch: MemoryPatch, vectors: tuple[Vector, ...]) -> None:
+        now = next(self.clock)
+        edited = self._run(self.handles[handle].update(namespace, old_id, patch, now, None, vectors))
+        expected = self.model.update(namespace, old_id, patch, now, vectors)
+        assert same_memory(edited, expected), (edited, expected)
+        if edited:
+            self._keep(namespace, edited.content_hash)
+
+    @rule(handle=drawn.HANDLES, namespace=drawn.NAMESPACES, content_hash=drawn.HASHES)
+    def edit_without_vectors(self, handle: int, namespace: str, content_hash: str) -> None:
+        if self.model.get(namespace, content_hash) is not None:
+            with pytest.raises(InvalidVector):
+                self._run(self.handles[handle].update(namespace, content_hash, MemoryPatch(content="refused"), 9_000))
+
     @rule(handle=drawn.HANDLES, namespace=drawn.NAMESPACES, content_hash=drawn.HASHES)
     def delete(self, handle: int, namespace: str, content_hash: str) -> None:
         deleted = self._run(self.handles[handle].delete(namespace, content_hash))
         assert deleted is self.model.delete(namespace, content_hash)
+        self.kept.discard((namespace, content_hash))
+
+    @rule(handle=drawn.HANDLES, namespace=drawn.NAMESPACES, content_hash=drawn.HASHES)
+    def trash(self, handle: int, namespace: str, content_hash: str) -> None:
+        now = next(self.clock)
+        deleted = self._run(self.handles[handle].delete(namespace, content_hash, trashed_at=now))
+        assert deleted is self.model.trash(namespace, content_hash, now)
+
+    @rule(handle=drawn.HANDLES, namespace=drawn.NAMESPACES, content_hash=drawn.HASHES)
+    def restore(self, handle: int, namespace: str, content_hash: str) -> None:
+        now = next(self.clock)
+        restored = self._run(self.handles[handle].restore(namespace, content_hash, now))
+        expected = self.model.restore(namespace, content_hash, now)
+        assert same_memory(restored, expected), (restored, expected)
+
+    @rule(handle=drawn.HANDLES, namespace=drawn.NAMESPACES, hashes=drawn.HASH_LISTS)
+    def purge(self, handle: int, namespace: str, hashes: list[str]) -> None:
+        purged = self._run(self.handles[handle].purge(namespace, hashes))
+        assert purged.not_found == self.model.purge(namespace, hashes)
+        keys = {(namespace, content_hash) for content_hash in hashes}
+        self.kept -= keys
+        self.purged |= keys
+
+    @rule(handle=drawn.HANDLES, namespace=drawn.NAMESPACES, edges=drawn.EDGES)
+    def add_edges(self, handle: int, namespace: str, edges: list[Edge]) -> None:
+        missing = self._run(self.handles[handle].add_edges(namespace, edges))
+        assert missing == self.model.add_edges(namespace, edges)
+
+    @rule(handle=drawn.HANDLES, namespace=drawn.NAMESPACES, content_hash=drawn.HASHES, query=drawn.QUERIES)
+    def add_feedback(self, handle: int, namespace: str, content_hash: str, query: str) -> None:
+        said = Feedback(query, content_hash, useful=True, created_at=next(self.clock))
+        assert self._run(self.handles[handle].add_feedback(namespace, said)) is self.model.add_feedback(namespace, said)
 
     @rule(handle=drawn.HANDLES)
     def reopen(self, handle: int) -> None:
         self._run(self.handles[handle].close())
         self.handles[handle] = self._open()
 
+    def _keep(self, namespace: str, content_hash: str) -> None:
+        self.kept.add((namespace, content_hash))
+        self.purged.discard((namespace, content_hash))
+
     # --- reading
 
-    @rule(handle=drawn.HANDLES, namespace=drawn.NAMESPACES, hashes=drawn.HASH_LISTS)
+    @rule(handle=drawn.HANDLES, namespace=drawn.SECTIONS, hashes=drawn.HASH_LISTS)
     def get(self, handle: int, namespace: str, hashes: list[str]) -> None:
         store = self.handles[handle]
         expected = [self.model.get(namespace, content_hash) for content_hash in hashes]
@@ -166,7 +227,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert {candidate.content_hash: (candidate.session, candidate.sequence) for candidate in found} == places
         assert [(candidate.session, candidate.sequence) for candidate in found] == sorted(places.values())
 
-    @rule(handle=drawn.HANDLES, namespace=drawn.NAMESPACES)
+    @rule(handle=drawn.HANDLES, namespace=drawn.SECTIONS)
     def count(self, handle: int, namespace: str) -> None:
         store = self.handles[handle]
         items = self.model.matching(MemoryFilter(namespace))
@@ -177,14 +238,14 @@ class StoreMachine(RuleBasedStateMachine):
         assert (stats.oldest, stats.newest) == (min(dates, default=None), max(dates, default=None))
         assert stats.tags == len(self.model.tag_counts(namespace))
 
-    @rule(handle=drawn.HANDLES, namespace=drawn.NAMESPACES)
+    @rule(handle=drawn.HANDLES, namespace=drawn.SECTIONS)
     def tags(self, handle: int, namespace: str) -> None:
         found = self._run(self.handles[handle].get_all_tags(namespace))
         expected = self.model.tag_counts(namespace)
         assert {fold_tag(tag.tag): tag.memories for tag in found} == expected
         assert [tag.memories for tag in found] == sorted(expected.values(), reverse=True)
 
-    @rule(handle=drawn.HANDLES, namespace=drawn.NAMESPACES)
+    @rule(handle=drawn.HANDLES, namespace=drawn.SECTIONS)
     def tags_version(self, handle: int, namespace: str) -> None:
         """Another number when other tags are there than when it was last asked for, through whichever handle."""
         version = self._run(self.handles[handle].tags_version(namespace))
@@ -204,11 +265,33 @@ class StoreMachine(RuleBasedStateMachine):
             cursor = part.cursor
             if cursor is None:
                 break
-        assert len(scanned) == len(self.model.items)
+        places = [(item.memory.namespace, item.memory.content_hash) for item in scanned]
+        assert sorted(places) == sorted(self.model.items)
+        somewhere = {(main_namespace(namespace), content_hash) for namespace, content_hash in places}
+        assert self.kept <= somewhere, "lost"
+        assert somewhere.isdisjoint(self.purged), "purged and still there"
         for item in scanned:
             expected = self.model.items[item.memory.namespace, item.memory.content_hash]
             assert same_memory(item.memory, expected.memory), (item.memory, expected.memory)
             assert len(item.vectors) == len(expected.vectors)
+
+    @rule(handle=drawn.HANDLES, namespace=drawn.SECTIONS, some_id=drawn.HASHES, digits=drawn.PREFIX_DIGITS)
+    def find_ids(self, handle: int, namespace: str, some_id: str, digits: int) -> None:
+        found = self._run(self.handles[handle].find_ids(namespace, some_id[:digits], 20))
+        assert found == self.model.ids(namespace, some_id[:digits])
+
+    @rule(handle=drawn.HANDLES, namespace=drawn.SECTIONS, hashes=drawn.HASH_LISTS)
+    def edges(self, handle: int, namespace: str, hashes: list[str]) -> None:
+        store, there = self.handles[handle], self.model.all_edges(namespace)
+        outgoing = self._run(store.edges_from(namespace, hashes))
+        assert _sorted(outgoing) == sorted((edge for edge in there if edge.from_id in hashes), key=str)
+        incoming = self._run(store.edges_to(namespace, hashes, ["supersedes"]))
+        leading = [edge for edge in there if edge.to in hashes and edge.kind == "supersedes"]
+        assert _sorted(incoming) == sorted(leading, key=str)
+
+    @rule(handle=drawn.HANDLES, namespace=drawn.SECTIONS)
+    def feedback(self, handle: int, namespace: str) -> None:
+        assert self._run(self.handles[handle].list_feedback(namespace)) == self.model.all_feedback(namespace)
 
     def _compare_ranking(
         self, found: Sequence[Candidate], scores: Mapping[str, float], limit: int, where: MemoryFilter
@@ -223,6 +306,10 @@ class StoreMachine(RuleBasedStateMachine):
             assert memory is not None
             assert candidate.score == pytest.approx(scores[candidate.content_hash], abs=SINGLE_PRECISION)
             assert candidate[1:2] + candidate[3:] == (memory.created_at, memory.session, memory.sequence)
+
+
+def _sorted(edges: Mapping[str, Sequence[Edge]]) -> list[Edge]:
+    return sorted(itertools.chain.from_iterable(edges.values()), key=str)
 
 
 def run(bench: Bench, examples: int, steps: int, *, derandomize: bool, shrink: bool) -> None:

@@ -5,15 +5,15 @@ from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
 import apsw
-from tests.contract.memories import EVERYTHING, vector
-from tests.reliability.expectations import Held, History, differences, held, tag_counts
+from tests.contract.memories import vector
+from tests.reliability.expectations import SECTIONS, Held, History, differences, held, tag_counts
 from tests.reliability.oracle import problems_of
 from tests.reliability.random_operations import COMMON_WORD, DIMENSION, one_more, own_word
 from tests.reliability.stores import open_store
 
 from mcp_memory_service.errors import MemoryServiceError
 from mcp_memory_service.hybrid_search import query_terms
-from mcp_memory_service.models import Candidate
+from mcp_memory_service.models import Candidate, EmbeddedMemory, MemoryFilter
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 
 EVERY_ROW = 10_000
@@ -72,9 +72,11 @@ async def damage_of(path: Path, history: History) -> Damage:
 
 async def _look(store: SqliteVecStorage, history: History, damage: Damage) -> None:
     scan = await store.scan(None, EVERY_ROW)
-    found = {item.memory.content_hash: held(item) for item in scan.items}
+    found = {(item.memory.namespace, item.memory.content_hash): await _held(store, item) for item in scan.items}
     damage.lost, damage.changed, damage.undead = differences(found, history)
-    damage.not_searchable = await _not_searchable(store, found)
+    for section in SECTIONS:
+        there = {content_hash: each for (namespace, content_hash), each in found.items() if namespace == section}
+        damage.not_searchable += await _not_searchable(store, section, there)
     try:
         await one_more("afterwards").perform(store)
     except SIGNS_OF_DAMAGE as error:
@@ -82,18 +84,24 @@ async def _look(store: SqliteVecStorage, history: History, damage: Damage) -> No
         damage.reasons.append(repr(error))
 
 
-async def _not_searchable(store: SqliteVecStorage, found: dict[str, Held]) -> int:
+async def _held(store: SqliteVecStorage, item: EmbeddedMemory) -> Held:
+    memory = item.memory
+    edges = await store.edges_from(memory.namespace, [memory.content_hash], ["supersedes"])
+    return held(item, frozenset(edge.to for edge in edges.get(memory.content_hash, ())))
+
+
+async def _not_searchable(store: SqliteVecStorage, section: str, found: dict[str, Held]) -> int:
     """Memories that are there, but not for a search by words or meaning, or for the list of tags."""
-    by_words = (await store.search_by_text(query_terms(COMMON_WORD), EVERY_ROW, EVERYTHING)).candidates
-    by_meaning = await store.retrieve(vector(*([1.0] * DIMENSION)), EVERY_ROW, EVERYTHING)
+    where = MemoryFilter(section)
+    by_words = (await store.search_by_text(query_terms(COMMON_WORD), EVERY_ROW, where)).candidates
+    by_meaning = await store.retrieve(vector(*([1.0] * DIMENSION)), EVERY_ROW, where)
     missing = len(found.keys() ^ _hashes(by_words)) + len(found.keys() ^ _hashes(by_meaning))
-    tags = {each.tag: each.memories for each in await store.get_all_tags("default")}
-    missing += tags != tag_counts(found)
+    tags = {each.tag: each.memories for each in await store.get_all_tags(section)}
+    missing += tags != tag_counts(found.values())
     for content_hash in list(found)[-2:]:
         word = own_word(found[content_hash].memory.content)
-        missing += _hashes((await store.search_by_text(query_terms(word), EVERY_ROW, EVERYTHING)).candidates) != {
-            content_hash
-        }
+        hits = (await store.search_by_text(query_terms(word), EVERY_ROW, where)).candidates
+        missing += _hashes(hits) != {content_hash}
     return missing
 
 

@@ -1,20 +1,24 @@
 """What writers do to a store while it is strained, and what must be in it afterwards."""
 
 import random
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias, get_args
 
 from tests.contract.memories import memory
 from tests.support.fakes import WordEmbedder
 
-from mcp_memory_service.models import EmbeddedMemory, MemoryPatch, content_hash
+from mcp_memory_service.models import EmbeddedMemory, MemoryPatch, content_hash, history_of, trash_of
 from mcp_memory_service.storage.ports import Store
 
-Kind: TypeAlias = Literal["store", "tag", "update", "delete", "batch"]
+Kind: TypeAlias = Literal["store", "tag", "update", "delete", "batch", "edit", "supersede", "trash", "restore"]
+Place: TypeAlias = tuple[str, str]
+"""A namespace and a content: where a memory may be."""
 
-KINDS: tuple[Kind, ...] = ("store", "tag", "update", "delete", "batch")
+KINDS: tuple[Kind, ...] = get_args(Kind)
+LIVE, HISTORY, TRASH = SECTIONS = ("default", history_of("default"), trash_of("default"))
 BATCH = 5
+MAX_SUPERSEDED = 3
 WORDS = "tunnel key note server backup release cache index token budget meeting invoice garden letter".split()
 
 # Together they stay below the hundred tags that a memory may have.
@@ -28,6 +32,7 @@ class Operation:
 
     kind: Kind
     contents: tuple[str, ...]
+    """Of an edit the old and the new one; of what supersedes others its own and theirs."""
     tags: tuple[str, ...] = ()
     revision: int = 0
     """Written as metadata by an update, so that half of one would show."""
@@ -39,6 +44,8 @@ class Kept:
 
     tags: frozenset[str]
     revision: int
+    supersedes: frozenset[str] = frozenset()
+    """Ids."""
 
 
 @dataclass
@@ -49,6 +56,8 @@ class Mix:
     chance: random.Random
     _own: list[str] = field(default_factory=list[str])
     """Memories that are there for certain."""
+    _trashed: list[str] = field(default_factory=list[str])
+    """Those that are in the trash for certain."""
     _count: int = 0
 
     def next(self) -> Operation:
@@ -56,18 +65,38 @@ class Mix:
         self._count += 1
         if kind == "tag":
             return self._tag()
-        if kind in {"update", "delete"} and self._own:
-            # Taken out until the outcome is known: of a memory with an unknown fate nothing could be expected.
-            content = self._own.pop(self.chance.randrange(len(self._own)))
-            if kind == "delete":
-                return Operation("delete", (content,))
-            return Operation("update", (content,), ("updated", f"u{self._count}"), self._count)
+        if kind == "restore" and self._trashed:
+            return Operation("restore", (self._one_of(self._trashed),))
+        if kind in {"update", "delete", "trash", "edit", "supersede"} and self._own:
+            return self._change(kind, self._one_of(self._own))
         size = BATCH if kind == "batch" else 1
         return Operation("batch" if kind == "batch" else "store", self._new_contents(size), ("new", self._name))
 
+    def _change(self, kind: Kind, content: str) -> Operation:
+        tags = (kind, f"u{self._count}")
+        if kind == "update":
+            return Operation("update", (content,), tags, self._count)
+        if kind == "edit":
+            return Operation("edit", (content, *self._new_contents(1)), tags, self._count)
+        if kind == "supersede":
+            more = min(len(self._own), self.chance.randrange(MAX_SUPERSEDED))
+            others = [self._one_of(self._own) for _ in range(more)]
+            return Operation("supersede", (*self._new_contents(1), content, *others), tags)
+        return Operation(kind, (content,))
+
     def acknowledged(self, operation: Operation) -> None:
-        if operation.kind in {"store", "batch", "update"}:
+        if operation.kind in {"store", "batch", "update", "restore"}:
             self._own.extend(operation.contents)
+        elif operation.kind == "edit":
+            self._own.append(operation.contents[1])
+        elif operation.kind == "supersede":
+            self._own.append(operation.contents[0])
+        elif operation.kind == "trash":
+            self._trashed.append(operation.contents[0])
+
+    def _one_of(self, contents: list[str]) -> str:
+        """Taken out until the outcome is known: of a memory with an unknown fate nothing could be expected."""
+        return contents.pop(self.chance.randrange(len(contents)))
 
     @property
     def _name(self) -> str:
@@ -90,14 +119,27 @@ def shared_content(group: int, number: int) -> str:
 
 
 async def carry_out(store: Store, operation: Operation) -> None:
-    first = operation.contents[0]
-    if operation.kind == "delete":
-        assert await store.delete("default", content_hash(first)), "it was there"
-    elif operation.kind == "update":
-        patch = MemoryPatch(tags=operation.tags, metadata={"revision": operation.revision})
-        assert await store.update("default", content_hash(first), patch, now=operation.revision), "it was there"
-    else:
-        await store.store_batch([_embedded(content, operation.tags) for content in operation.contents])
+    first, *others = operation.contents
+    first_id, revision = content_hash(first), operation.revision
+    match operation.kind:
+        case "delete":
+            assert await store.delete(LIVE, first_id), "it was there"
+        case "trash":
+            assert await store.delete(LIVE, first_id, trashed_at=1), "it was there"
+        case "restore":
+            assert await store.restore(LIVE, first_id, now=1), "it was there"
+        case "update":
+            patch = MemoryPatch(tags=operation.tags, metadata={"revision": revision})
+            assert await store.update(LIVE, first_id, patch, now=revision), "it was there"
+        case "edit":
+            patch = MemoryPatch(tags=operation.tags, metadata={"revision": revision}, content=others[0])
+            vectors = (WordEmbedder.vector(others[0]),)
+            assert await store.update(LIVE, first_id, patch, revision, None, vectors), "it was there"
+        case "supersede":
+            item = _embedded(first, operation.tags)
+            await store.store_batch([replace(item, supersedes=tuple(map(content_hash, others)))])
+        case _:
+            await store.store_batch([_embedded(content, operation.tags) for content in operation.contents])
 
 
 def _embedded(content: str, tags: tuple[str, ...]) -> EmbeddedMemory:
@@ -108,8 +150,8 @@ def _embedded(content: str, tags: tuple[str, ...]) -> EmbeddedMemory:
 class Expected:
     """What a store must hold after the operations of some writers."""
 
-    own: dict[str, Kept | None] = field(default_factory=dict[str, Kept | None])
-    """None for a memory that was deleted."""
+    own: dict[Place, Kept | None] = field(default_factory=dict[Place, Kept | None])
+    """None where a memory was and is no more."""
     shared: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     in_doubt: list[Operation] = field(default_factory=list[Operation])
     """Those that nobody heard the end of: each was done as a whole or not at all."""
@@ -119,10 +161,32 @@ class Expected:
             if operation.kind == "tag":
                 self.shared.setdefault(operation.contents[0], set()).update(operation.tags)
             else:
-                self.own |= outcome(operation)
+                self.own |= outcome(operation, self.own)
 
 
-def outcome(operation: Operation) -> dict[str, Kept | None]:
-    """What an operation on own memories leaves of them."""
-    left = None if operation.kind == "delete" else Kept(frozenset(operation.tags), operation.revision)
-    return dict.fromkeys(operation.contents, left)
+def outcome(operation: Operation, before: Mapping[Place, Kept | None]) -> dict[Place, Kept | None]:
+    """What an operation on own memories leaves of them, in every place that it touches."""
+    first, *others = operation.contents
+    known, written = before.get((LIVE, first)), Kept(frozenset(operation.tags), operation.revision)
+    match operation.kind:
+        case "delete" | "trash":
+            return {(LIVE, first): None} | ({(TRASH, first): known} if operation.kind == "trash" else {})
+        case "restore":
+            return {(TRASH, first): None, (LIVE, first): before.get((TRASH, first))}
+        case "update":
+            return {(LIVE, first): replace(written, supersedes=known.supersedes if known else frozenset())}
+        case "edit":
+            assert known is not None
+            inherited = known.supersedes | {content_hash(first)}
+            past = replace(known, supersedes=frozenset())
+            return {
+                (LIVE, first): None,
+                (HISTORY, first): past,
+                (LIVE, others[0]): replace(written, supersedes=inherited),
+            }
+        case "supersede":
+            new = replace(written, supersedes=frozenset(map(content_hash, others)))
+            gone: dict[Place, Kept | None] = {(LIVE, old): None for old in others}
+            return {(LIVE, first): new, **gone, **{(HISTORY, old): before.get((LIVE, old)) for old in others}}
+        case _:
+            return dict.fromkeys([(LIVE, content) for content in operation.contents], written)

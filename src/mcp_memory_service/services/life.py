@@ -36,6 +36,7 @@ class Life:
         self._now = now
         self._trash_microseconds = trash_days * MICROSECONDS_PER_DAY
         self._ids = Ids(storage, namespace)
+        self._places = (namespace, history_of(namespace), trash_of(namespace))
 
     @property
     def trashed_at(self) -> int | None:
@@ -63,19 +64,24 @@ class Life:
         return [first, *sorted(others, key=lambda memory: (-(memory.ended_at or 0), memory.content_hash))]
 
     async def with_versions(self, asked: Sequence[str]) -> list[str]:
-        """The whole ids of these memories, whether or not they are there, and of all their versions."""
-        found: dict[str, None] = {}
-        for each in asked:
-            found[await self._anywhere(each)] = None
-            try:
-                found |= dict.fromkeys([version.content_hash for version in await self.history(each)])
-            except MemoryNotFound:
-                continue
+        """The whole ids of these memories, whether or not they are there, and of all their versions, earlier and later
+        ones, in the trash as well."""
+        found = dict.fromkeys([await self._anywhere(each) for each in asked])
+        newest = list(found)
+        while newest:
+            connected: dict[str, None] = {}
+            for place in self._places:
+                earlier = await self._storage.edges_from(place, newest, ["supersedes"])
+                later = await self._storage.edges_to(place, newest, ["supersedes"])
+                connected |= dict.fromkeys(edge.to for edges in earlier.values() for edge in edges)
+                connected |= dict.fromkeys(edge.from_id for edges in later.values() for edge in edges)
+            newest = [each for each in connected if each not in found]
+            found |= dict.fromkeys(newest)
         return list(found)
 
     async def _anywhere(self, asked: str) -> str:
         """The id in the namespace, its history or its trash; as it was asked for if it is in none."""
-        for namespace in (self._namespace, history_of(self._namespace), trash_of(self._namespace)):
+        for namespace in self._places:
             memory = await self._ids.one_in(namespace, asked)
             if memory:
                 return memory.content_hash

@@ -316,7 +316,8 @@ class MemoryService:
         deleted from the store's files."""
         checks.check_purged(content_hashes)
         try:
-            return await self._storage.purge(self._namespace, await self._life.with_versions(content_hashes))
+            purged = await self._storage.purge(self._namespace, await self._life.with_versions(content_hashes))
+            return replace(purged, not_found=tuple(each for each in purged.not_found if each in content_hashes))
         finally:
             self._tags.forget()
 

@@ -177,8 +177,9 @@ class MemoryStore:
         return sorted({namespace for namespace, _ in self._contents.memories})
 
     async def scan(self, cursor: str | None, limit: int) -> MemoryScan:
-        """In the order in which they were stored."""
+        """In the order in which they were first stored, wherever they have moved since."""
         rest = [stored for stored in self._contents.memories.values() if stored.number > int(cursor or 0)]
+        rest.sort(key=lambda stored: stored.number)
         items = tuple(EmbeddedMemory(stored.memory, stored.vectors) for stored in rest[:limit])
         return MemoryScan(items, cursor=str(rest[limit - 1].number) if len(rest) > limit else None)
 
@@ -244,15 +245,18 @@ class MemoryStore:
         source, target = (old.namespace, old.content_hash), (new.namespace, new.content_hash)
         kept = self._stored(contents.memories.get(target), new, item.vectors)
         contents.put([kept])
-        edges = contents.edges.pop(source, {}).values()
-        graph.add_edges(contents, new.namespace, [replace(edge, from_id=new.content_hash) for edge in edges])
-        said = {
-            query: replace(each, content_hash=new.content_hash)
-            for query, each in contents.feedback.pop(source, {}).items()
-        }
-        contents.feedback[target] = said | contents.feedback.get(target, {})
+        self._hand_on(source, target)
         self._supersede(new, old.content_hash)
         return kept.memory
+
+    def _hand_on(self, source: MemoryKey, target: MemoryKey) -> None:
+        """Edges and feedback; what the target has of its own stays."""
+        contents, (namespace, new_id) = self._contents, target
+        own = list(contents.edges.get(target, {}).values())
+        edges = [replace(edge, from_id=new_id) for edge in contents.edges.pop(source, {}).values()]
+        graph.add_edges(contents, namespace, [*edges, *own])  # of two with one key, the later one counts
+        said = {query: replace(each, content_hash=new_id) for query, each in contents.feedback.pop(source, {}).items()}
+        contents.feedback[target] = said | contents.feedback.get(target, {})
 
     async def delete(
         self, namespace: str, content_hash: str, key: IdempotencyKey | None = None, *, trashed_at: int | None = None
@@ -278,6 +282,7 @@ class MemoryStore:
             return contents.move(trashed, namespace, None)
         united = self._with_memory(live, unite(live.memory, replace(found.memory, updated_at=now)))
         contents.put([united])
+        self._hand_on(trashed, (namespace, content_hash))
         contents.remove(trashed)
         return united.memory
 

@@ -61,8 +61,8 @@ class MemoryWrites(Protocol):
         ...
 
     async def restore(self, namespace: str, content_hash: str, now: int) -> Memory | None:
-        """Bring a memory back from the trash as it was, or united with the one that has its id by now; None if it is
-        not there."""
+        """Bring a memory back from the trash as it was, or united with the one that has its id by now, edges and
+        feedback as well; None if it is not there."""
         ...
 
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:

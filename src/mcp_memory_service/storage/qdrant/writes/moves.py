@@ -85,8 +85,7 @@ class Mover:
             if change and not await self._written(change, birth):
                 continue
             restored = change.memory if change else there and there.memory
-            # What is united keeps its own feedback.
-            if await self._removed(seen, heir=None if is_united else restored):
+            if await self._removed(seen, heir=restored):
                 return restored
         raise AssertionError("the rounds end with an error")
 
@@ -221,7 +220,9 @@ def _restoration(seen: Stored, there: Stored | None, namespace: str, now: int) -
     back = replace(seen.memory, namespace=namespace, ended_at=None)
     if there is None:
         return Change(None, back, seen.vectors, seen.attached)
-    return Change(there, unite(there.memory, replace(back, updated_at=now)), there.vectors, there.attached)
+    edges = edges_by_origin((*seen.attached.edges, *there.attached.edges)).get(back.content_hash, ())
+    attached = replace(there.attached, edges=tuple(edges))
+    return Change(there, unite(there.memory, replace(back, updated_at=now)), there.vectors, attached)
 
 
 def _feedback_about(point_id: str) -> models.Filter:

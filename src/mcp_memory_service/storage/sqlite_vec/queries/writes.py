@@ -71,6 +71,7 @@ def restore_memory(
         return move_memory(connection, *found, namespace, None)
     united = unite(live[1], replace(found[1], updated_at=now))
     save_changes(connection, *live, united, analyze)
+    _hand_on(connection, found[0], live[0])
     delete_memory(connection, trash_of(namespace), content_hash)
     return united
 
@@ -109,11 +110,16 @@ def _revise(
     new_row = connection.execute(
         "SELECT id FROM memories WHERE namespace = ? AND content_hash = ?", (new.namespace, new.content_hash)
     ).get
+    _hand_on(connection, old_row, new_row)
+    supersede(connection, new, old.content_hash)
+    return kept
+
+
+def _hand_on(connection: apsw.Connection, old_row: int, new_row: int) -> None:
+    """Edges and feedback; what the new one has of its own stays."""
     for table in ("edges", "feedback"):
         connection.execute(f"UPDATE OR IGNORE {table} SET memory_id = ? WHERE memory_id = ?", (new_row, old_row))  # noqa: S608
         connection.execute(f"DELETE FROM {table} WHERE memory_id = ?", (old_row,))  # noqa: S608
-    supersede(connection, new, old.content_hash)
-    return kept
 
 
 def trash_memory(connection: apsw.Connection, namespace: str, content_hash: str, trashed_at: int) -> bool:
