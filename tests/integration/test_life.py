@@ -1,5 +1,6 @@
 """A memory is edited, superseded, expires, is deleted and comes back, through the service."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from tests.indexed_store import open_indexed
 from tests.support.fakes import WordEmbedder
 
-from mcp_memory_service.errors import AmbiguousId, CountChanged, InvalidInput, MemoryNotFound
+from mcp_memory_service.errors import AmbiguousId, CountChanged, InvalidInput, MemoryNotFound, QuotaExceeded
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import (
     ListRequest,
@@ -95,9 +96,10 @@ async def test_an_old_id_leads_to_the_memory_as_it_is(service: MemoryService):
     assert [memory.content for memory in versions] == ["three", "two", "one"]
     assert {memory.namespace for memory in versions} == {"default"}
     assert [memory.content for memory in await service.memory_history(content_hash("two"))] == ["three", "two", "one"]
-    await service.delete_memory(first.content_hash)  # what it has become
+    assert await service.delete_memory(first.content_hash) == current.content_hash  # what it has become
     assert (await service.stats()).memories == 0
-    assert [memory.content for memory in await service.memory_history(first.content_hash)] == ["one"]
+    assert [memory.content for memory in await service.memory_history(current.content_hash)] == ["three", "two", "one"]
+    assert (await service.restore_memory(first.content_hash)).content == "three"
 
 
 async def test_there_and_back_again_ends(service: MemoryService):
@@ -157,9 +159,10 @@ async def test_what_is_deleted_can_be_brought_back_for_some_days(service: Memory
     assert await service.restore_memory(kept.content_hash[:12]) == kept
     await service.delete_memory(kept.content_hash)
     clock.now += 7 * DAY
-    assert (await service.list_trash()).paging.total == 0
     with pytest.raises(MemoryNotFound):
         await service.restore_memory(kept.content_hash)
+    assert await service.empty_trash() == 1
+    assert (await service.list_trash()).paging.total == 0
 
 
 async def test_without_trash_a_delete_is_final(store: Store, clock: Clock):
@@ -174,18 +177,17 @@ async def test_a_purge_takes_all_versions(service: MemoryService, store: Store):
     await service.update_memory(first.content_hash, MemoryPatch(content="secret two"))
     await service.store_memory(MemoryDraft("trashed"))
     await service.delete_memory(content_hash("trashed"))
-    purged = await service.purge_memories([content_hash("secret two")[:12], content_hash("trashed"), "0" * 64])
-    assert purged.not_found == ("0" * 64,)
+    purged = await service.purge_memories([content_hash("secret two")[:12].upper(), content_hash("trashed"), "0" * 64])
+    assert (purged.not_found, purged.memories) == (("0" * 64,), 3)
     assert await store.namespaces() == []
 
 
-@pytest.mark.parametrize("named", ["secret one", "secret two", "secret three"])
-async def test_a_purge_takes_all_versions_of_what_is_in_the_trash(service: MemoryService, store: Store, named: str):
+async def test_a_purge_takes_all_versions_of_what_is_in_the_trash(service: MemoryService, store: Store):
     first = (await service.store_memory(MemoryDraft("secret one"))).memory
     await service.update_memory(first.content_hash, MemoryPatch(content="secret two"))
     await service.store_memory(MemoryDraft("secret three", supersedes=(content_hash("secret two"),)))
     await service.delete_memory(content_hash("secret three"))
-    assert (await service.purge_memories([content_hash(named)[:12]])).not_found == ()
+    assert (await service.purge_memories([content_hash("secret three")[:12]])).not_found == ()
     assert await store.namespaces() == []
 
 
@@ -311,3 +313,117 @@ async def test_namespaces_keep_histories_and_trash_apart(service: MemoryService,
     assert sorted(await store.namespaces()) == sorted(
         [history_of("default"), trash_of("default"), "team", history_of("team")]
     )
+
+
+async def test_a_purge_of_what_was_corrected_leaves_the_correction(service: MemoryService):
+    first = (await service.store_memory(MemoryDraft("the password is hunter2"))).memory
+    second = await service.update_memory(first.content_hash, MemoryPatch(content="the password is in the vault"))
+    assert (await service.purge_memories([first.content_hash])).memories == 1
+    assert await found(service, "password", include_superseded=True) == ["the password is in the vault"]
+    assert [memory.content_hash for memory in await service.memory_history(second.content_hash)] == [
+        second.content_hash
+    ]
+
+
+async def test_what_leaves_the_trash_takes_its_own_versions_along(service: MemoryService, store: Store, clock: Clock):
+    for text in ("alone", "shared"):
+        await service.store_memory(MemoryDraft(f"old {text}"))
+    old = {text: content_hash(f"old {text}") for text in ("alone", "shared")}
+    await service.store_memory(MemoryDraft("new", supersedes=tuple(old.values())))
+    await service.store_memory(MemoryDraft("old shared"))  # and superseded by another as well
+    await service.store_memory(MemoryDraft("other", supersedes=(old["shared"],)))
+    await service.delete_memory(content_hash("new"))
+    clock.now += 8 * DAY
+    await service.empty_trash()
+    kept = [memory.content_hash for memory in await store.get_many(history_of("default"), list(old.values()))]
+    assert kept == [old["shared"]]
+
+
+async def test_a_deletion_that_is_sent_twice_deletes_once(service: MemoryService):
+    await service.store_memory(MemoryDraft("first"))
+    await service.store_memory(MemoryDraft("second", supersedes=(content_hash("first"),)))
+    await service.store_memory(MemoryDraft("first"))
+    await service.delete_memory(content_hash("first"))
+    with pytest.raises(MemoryNotFound):
+        await service.delete_memory(content_hash("first"))
+    assert [memory.content for memory in (await service.list_memories()).memories] == ["second"]
+
+
+async def test_what_has_expired_and_is_stored_again_lives_again(service: MemoryService, clock: Clock):
+    await service.store_memory(MemoryDraft("the code is 1234", expires_at=clock.now + DAY))
+    clock.now += 2 * DAY
+    assert not (await service.store_memory(MemoryDraft("the code is 1234"))).created
+    assert await found(service, "code") == ["the code is 1234"]
+
+
+async def test_an_edit_to_a_text_that_is_there_leaves_type_and_expiry_of_that_one(service: MemoryService, clock: Clock):
+    await service.store_memory(MemoryDraft("queue is redis", memory_type="fact"))
+    brief = (await service.store_memory(MemoryDraft("queue is rabbit", memory_type="note"))).memory
+    await service.update_memory(brief.content_hash, MemoryPatch(expires_at=clock.now + DAY))
+    joined = await service.update_memory(brief.content_hash, MemoryPatch(content="queue is redis"))
+    assert (joined.memory_type, joined.expires_at) == ("fact", None)
+
+
+async def test_history_shows_what_was_found_there_and_not_its_twin(service: MemoryService):
+    text = "salaries are on the intranet"
+    await service.store_memory(MemoryDraft(text, tags=("public",)))
+    await service.store_memory(MemoryDraft("salaries have moved", tags=("public",), supersedes=(content_hash(text),)))
+    await service.store_memory(MemoryDraft(text, tags=("private",), metadata={"secret": "yes"}))
+    held = service.held_to(["public"])
+    hits = (await held.search(SearchRequest("salaries intranet", include_superseded=True))).results
+    assert {hit.memory.tags for hit in hits} == {("public",)}
+    assert all(hit.memory.metadata == {} for hit in hits)
+
+
+async def test_tags_of_many_writers_at_once_are_all_there(service: MemoryService):
+    await service.store_memory(MemoryDraft("note", tags=("t",)))
+    request = ListRequest(tags=("t",))
+    await asyncio.gather(*(service.retag_matching(request, [f"n{number}"], (), 1) for number in range(8)))
+    (memory,) = (await service.list_memories()).memories
+    assert set(memory.tags) == {"t", *(f"n{number}" for number in range(8))}
+
+
+async def test_changes_of_many_need_a_filter(service: MemoryService):
+    await service.store_memory(MemoryDraft("note"))
+    for change in (service.delete_matching(ListRequest(), 1), service.retag_matching(ListRequest(page=2), ["t"])):
+        with pytest.raises(InvalidInput) as refused:
+            await change
+        assert refused.value.code == "filter_required"
+
+
+async def test_a_quota_holds_for_what_comes_back_and_not_for_what_takes_a_place(store: Store, clock: Clock):
+    service = MemoryService(store, WordEmbedder(), limits=ServiceLimits(max_memories=1), now=clock)
+    await service.store_memory(MemoryDraft("one"))
+    await service.store_memory(MemoryDraft("two", supersedes=(content_hash("one"),)))
+    await service.delete_memory(content_hash("two"))
+    await service.store_memory(MemoryDraft("three"))
+    with pytest.raises(QuotaExceeded):
+        await service.restore_memory(content_hash("two"))
+
+
+async def test_old_ids_lead_to_what_holds_now_through_many_turns(service: MemoryService):
+    await service.store_memory(MemoryDraft("z"))
+    await service.store_memory(MemoryDraft("a", supersedes=(content_hash("z"),)))
+    for text, old in (("b", "a"), ("a", "b"), ("c", "a"), ("d", "c")):
+        await service.store_memory(MemoryDraft(text, supersedes=(content_hash(old),)))
+    for text in "zabc":
+        assert (await service.get_memory(content_hash(text))).content == "d"
+    await service.purge_memories([content_hash("d")])
+    assert (await service.overview()).superseded == 0
+
+
+async def test_an_edit_sent_again_after_a_later_one_answers_with_what_holds_now(service: MemoryService):
+    first = (await service.store_memory(MemoryDraft("one"))).memory
+    await service.update_memory(first.content_hash, MemoryPatch(content="two"), "k")
+    await service.update_memory(first.content_hash, MemoryPatch(content="three"))
+    assert (await service.update_memory(first.content_hash, MemoryPatch(content="two"), "k")).content == "three"
+
+
+async def test_editors_at_once_all_have_their_say(service: MemoryService):
+    first = (await service.store_memory(MemoryDraft("draft"))).memory
+    texts = [f"version {number}" for number in range(4)]
+    edits = [service.update_memory(first.content_hash, MemoryPatch(content=text)) for text in texts]
+    assert [memory.content for memory in await asyncio.gather(*edits)] == texts
+    versions = await service.memory_history(first.content_hash)
+    assert {memory.content for memory in versions} == {"draft", *texts}
+    assert (await service.stats()).memories == 1

@@ -85,10 +85,11 @@ def test_many_are_deleted_once_their_number_is_confirmed(client: TestClient):
     done = client.post("/memories/delete", json={**asked, "expected_count": 3}).json()
     assert (done["matched"], done["changed"]) == (3, 3)
     assert [memory["content"] for memory in client.get("/memories").json()["memories"]] == ["kept"]
-    tagged = {"add_tags": ["new"], "expected_count": 1}
+    tagged = {"pinned": False, "add_tags": ["new"], "expected_count": 1}
     assert client.post("/memories/retag", json=tagged).json()["changed"] == 1
     assert client.get("/tags").json()["tags"] == [{"tag": "new", "memories": 1}]
-    assert client.post("/memories/retag", json={"expected_count": 1}).json()["code"] == "no_tags_given"
+    assert client.post("/memories/retag", json={"pinned": False}).json()["code"] == "no_tags_given"
+    assert client.post("/memories/delete", json={"expected_count": 1}).json()["code"] == "filter_required"
 
 
 def test_filters_are_the_same_in_bodies_and_addresses(client: TestClient):

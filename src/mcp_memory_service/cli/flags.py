@@ -56,10 +56,10 @@ PLAIN_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON")
 """For commands that REST has no like of."""
 
 
-def tag_option(help_text: str) -> Flag:
+def tag_option(help_text: str, name: str = "--tag", field: str = "tags") -> Flag:
     """Tags, given one by one or with commas between them; a comma that is part of a tag has a backslash before it."""
     return click.option(
-        "--tag", "tags", multiple=True, callback=_tags, help=rf"{help_text}; a,b are two, a\,b is one; may be repeated"
+        name, field, multiple=True, callback=_tags, help=rf"{help_text}; a,b are two, a\,b is one; may be repeated"
     )
 
 

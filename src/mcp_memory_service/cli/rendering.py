@@ -47,7 +47,8 @@ def render_stored(stored: StoredOut, summary: str) -> str:
         f"Similar: {other.id[:SHOWN_DIGITS]} ({other.similarity:.2f}) {_shortened(other.text, SHOWN_CHARS)}"
         for other in stored.similar
     ]
-    return "\n".join([summary, *similar])
+    hint = ["If it corrects one of these: store it with --supersedes ID, or edit that one."] if similar else []
+    return "\n".join([summary, *similar, *hint])
 
 
 def render_clusters(found: Duplicates, listed: Sequence[Cluster], threshold: float) -> str:
@@ -199,7 +200,9 @@ def render_bulk(out: BulkOut, done: str, *, confirmed: bool) -> str:
 
 
 def render_purged(out: PurgedOut, asked: int) -> str:
-    deleted = f"Deleted {asked - len(out.not_found)} of {asked}. " if asked else ""
+    further = out.memories - (asked - len(out.not_found))
+    beside = f", and {further} that they took the place of" if further > 0 else ""
+    deleted = f"Deleted {asked - len(out.not_found)} of {asked}{beside}. " if asked else ""
     deleted += "".join(f"Not there: {content_hash}. " for content_hash in out.not_found)
     if out.state == "erased":
         return f"{deleted}Erased: no byte of what was deleted is left in the files of the store."
@@ -256,7 +259,8 @@ def _shortened(content: str, length: int) -> str:
 
 
 def _about(memory: MemoryOut) -> str:
-    parts = [memory.created_at.date().isoformat(), memory.memory_type or "", ", ".join(memory.tags)]
+    ended = f"until {memory.ended_at:%Y-%m-%d}" if memory.ended_at else ""
+    parts = [memory.created_at.date().isoformat(), ended, memory.memory_type or "", ", ".join(memory.tags)]
     return " | ".join([*filter(None, parts), memory.content_hash[:SHOWN_DIGITS]])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from mcp.types import CallToolResult, TextContent
 
 from ..hybrid_search import SIGNALS, Vote
-from ..models import Memory, SimilarMemory, StoreOutcome
+from ..models import SHOWN_DIGITS, Memory, SimilarMemory, StoreOutcome
 from ..schemas import DebugOut
 from ..services import MemoryListing, SearchResult
 from ..services.outcomes import BulkOutcome, Context, Overview
@@ -48,14 +48,17 @@ def _found(found: SearchResult, budget: int) -> list[str]:
 
 def listing_reply(listing: MemoryListing, budget: int) -> CallToolResult:
     shown = fitted([_listed(memory) for memory in listing.memories], budget)
-    frame = f"{_paged(listing.paging, 'memories')}.", _omission(len(listing.memories) - len(shown))
+    beyond = ": no memory here" if listing.paging.page > 1 and not listing.memories else ""
+    frame = f"{_paged(listing.paging, 'memories')}{beyond}.", _omission(len(listing.memories) - len(shown))
     legend = [ours(f"Each: id date type: tags. {REFERENCE}")] if shown else []
     return reply(ours(" ".join(filter(None, frame))), *legend, *shown)
 
 
-def memory_reply(memory: Memory, offset: int, budget: int) -> CallToolResult:
+def memory_reply(memory: Memory, offset: int, budget: int, asked: str) -> CallToolResult:
     """One memory with all that is known of it, and its text from `offset` on."""
     head = [ours(f"id {memory.short_id}, {_details(memory)}. {REFERENCE}")]
+    if not memory.content_hash.startswith(asked.lower()):
+        head.insert(0, ours("What you asked for was replaced by this one:"))
     if memory.metadata:
         head.append(ours(_metadata(memory.metadata, budget // 2)))
     if offset >= len(memory.content):
@@ -65,12 +68,13 @@ def memory_reply(memory: Memory, offset: int, budget: int) -> CallToolResult:
     return reply(entry.shown(budget - FRAME_CHARS - len(entry.head)))
 
 
-def stored_reply(outcome: StoreOutcome) -> CallToolResult:
+def stored_reply(outcome: StoreOutcome, superseded: int = 0) -> CallToolResult:
     verb = "Stored" if outcome.created else "Already known, tags and metadata united"
-    lines = [f"{verb}: id {outcome.memory.short_id}."]
+    said = f"{verb}: id {outcome.memory.short_id}." + (f" {superseded} superseded." if superseded else "")
+    lines = [ours(said)]
     if outcome.similar:
         asked = "If it corrects one of these, say so: update_memory, or store_memory with supersedes."
-        lines = [ours(f"{lines[0]} Similar is stored already. {asked}"), ours(f"Each: id similarity date. {REFERENCE}")]
+        lines = [ours(f"{said} Similar is stored already. {asked}"), ours(f"Each: id similarity date. {REFERENCE}")]
     return reply(*lines, *(line for similar in outcome.similar for line in _similar(similar)))
 
 
@@ -98,12 +102,13 @@ def overview_reply(overview: Overview, problems: Mapping[str, str]) -> CallToolR
 def context_reply(context: Context, budget: int) -> CallToolResult:
     pinned = fitted([_listed(memory) for memory in context.pinned], budget // 2)
     unseen = context.pinned_total - len(pinned)
-    more = f"; {unseen} more: list_memories" if unseen else ""
+    more = f"; {unseen} more are not shown" if unseen else ""
     lines = [ours(f"Pinned{more}. Each: id date type: tags. {REFERENCE}")] if pinned else [ours("Nothing is pinned.")]
     lines += pinned
     room = budget - sum(map(len, lines))
     if context.found is not None:
-        return reply(*lines, *_found(context.found, room))
+        found = fitted([_hit(hit) for hit in context.found.results], room)
+        return reply(*lines, ours("Found:" if found else "Nothing else fits the query."), *found)
     recent = fitted([_listed(memory) for memory in context.recent], room)
     return reply(*lines, ours("Newest:" if recent else "Nothing else is stored."), *recent)
 
@@ -116,12 +121,18 @@ def history_reply(versions: Sequence[Memory], budget: int) -> CallToolResult:
 
 def bulk_reply(outcome: BulkOutcome, done: str, max_changed: int, *, confirmed: bool) -> CallToolResult:
     if confirmed or not outcome.matched:
-        return reply(f"{outcome.changed} {done}.")
+        ids = (
+            f": {_as_many([each[:SHOWN_DIGITS] for each in outcome.ids], MAX_COUNTED_CHARS)}" if outcome.changed else ""
+        )
+        return reply(ours(f"{outcome.changed} {done}{ids}."))
     if outcome.matched > max_changed:
-        return reply(f"{outcome.matched} match, and at most {max_changed} can be {done} at once: narrow the filters.")
+        told = f"{outcome.matched} match, and at most {max_changed} can be {done} at once: narrow the filters."
+        return reply(ours(told))
     return reply(
-        f"{outcome.matched} would be {done}; nothing is changed yet. list_memories with the same filters shows them;"
-        f" the same call with expected_count={outcome.matched} does it."
+        ours(
+            f"{outcome.matched} would be {done}; nothing is changed yet. list_memories with the same filters shows"
+            f" them; the same call with expected_count={outcome.matched} does it."
+        )
     )
 
 
@@ -131,7 +142,7 @@ def explanation_reply(explained: Explanation) -> CallToolResult:
     signals = "; ".join(found_by + ([f"not found by {', '.join(without)}"] if without else []))
     arithmetic = (
         f"alpha {explained.alpha_used:.2f}, recency x {explained.recency_factor:.2f},"
-        f" final score {explained.final_score:.{DEBUG_DIGITS}f}"
+        f" time x {explained.time_factor:.2f}, final score {explained.final_score:.{DEBUG_DIGITS}f}"
     )
     lines = [explained.summary, signals, arithmetic]
     lines += [f"Searched without: {', '.join(explained.degraded)}."] if explained.degraded else []

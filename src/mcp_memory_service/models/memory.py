@@ -206,6 +206,9 @@ class MemoryPatch:
     pinned: bool | None = None
     """None leaves it."""
     expires_at: When | Literal[Unset.UNSET] | None = UNSET
+    add_tags: tuple[str, ...] = ()
+    remove_tags: tuple[str, ...] = ()
+    """What comes and goes of the tags as they are when the patch is applied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +230,8 @@ class Purged:
     """Those that were not there, or not any more."""
     erased: bool
     """Whether their bytes are gone from the store's files; if not, something else still has to let go of them."""
+    memories: int = 0
+    """How many there were, with those that they took the place of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,12 @@ class ListedOut(MemoryOut):
     )
 
     @classmethod
+    def begun(cls, memory: Memory) -> Self:
+        """Of a long content the beginning."""
+        is_long = len(memory.content) > MAX_WHOLE_CHARS
+        return cls.in_part(memory, memory.content[:MAX_PASSAGE_CHARS]) if is_long else cls.of(memory)
+
+    @classmethod
     def in_part(cls, memory: Memory, part: str) -> Self:
         whole = cls.of(memory)
         return whole.model_copy(update={"content": part, "content_length": len(whole.content), "content_cut": True})
@@ -313,12 +319,7 @@ class ListOut(PagedOut):
         """Unless in full, of long contents the beginning."""
         return cls(
             **paging_of(listing.paging),
-            memories=[
-                ListedOut.of(memory)
-                if full or len(memory.content) <= MAX_WHOLE_CHARS
-                else ListedOut.in_part(memory, memory.content[:MAX_PASSAGE_CHARS])
-                for memory in listing.memories
-            ],
+            memories=[ListedOut.of(memory) if full else ListedOut.begun(memory) for memory in listing.memories],
             after=_moment(listing.after),
             before=_moment(listing.before),
         )
@@ -353,12 +354,14 @@ class PurgedOut(BaseModel):
 
     not_found: list[str]
     """Those of the memories that were not there, or not any more."""
+    memories: int = Field(description="How many there were, with all that they took the place of")
     state: Literal["erased", "pending"]
     """`erased`: the bytes are gone from the store's files. `pending`: they will go, but something still holds them."""
 
     @classmethod
     def of(cls, purged: Purged) -> "PurgedOut":
-        return cls(not_found=list(purged.not_found), state="erased" if purged.erased else "pending")
+        state = "erased" if purged.erased else "pending"
+        return cls(not_found=list(purged.not_found), memories=purged.memories, state=state)
 
 
 class StatsOut(BaseModel):

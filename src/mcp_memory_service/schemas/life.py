@@ -4,7 +4,7 @@ from pydantic import BaseModel, Field
 
 from ..models import Memory
 from ..services.outcomes import MAX_PINNED, BulkOutcome, Context, Overview
-from .answers import MemoryOut, RetrieveOut, StatsOut, TagOut, TagsOut
+from .answers import ListedOut, MemoryOut, RetrieveOut, StatsOut, TagOut, TagsOut
 
 MAX_BULK_IDS = 100
 """Listed in an answer about many."""
@@ -33,18 +33,18 @@ class BulkOut(BaseModel):
 class ContextOut(BaseModel):
     """What an agent should know before it begins."""
 
-    pinned: list[MemoryOut] = Field(description=f"The newest {MAX_PINNED} of them, newest first")
+    pinned: list[ListedOut] = Field(description=f"The newest {MAX_PINNED} of them, newest first")
     pinned_total: int
     found: RetrieveOut | None = Field(description="What the query finds beside them; null without a query")
-    recent: list[MemoryOut] = Field(description="The newest others, if there is no query")
+    recent: list[ListedOut] = Field(description="The newest others, if there is no query")
 
     @classmethod
     def of(cls, context: Context) -> "ContextOut":
         return cls(
-            pinned=[MemoryOut.of(memory) for memory in context.pinned],
+            pinned=[ListedOut.begun(memory) for memory in context.pinned],
             pinned_total=context.pinned_total,
             found=RetrieveOut.of(context.found) if context.found else None,
-            recent=[MemoryOut.of(memory) for memory in context.recent],
+            recent=[ListedOut.begun(memory) for memory in context.recent],
         )
 
 
@@ -53,7 +53,7 @@ class OverviewOut(BaseModel):
 
     stats: StatsOut
     tags: list[TagOut] = Field(description="The most used")
-    recent: list[MemoryOut]
+    recent: list[ListedOut]
     pinned: int
     expired: int = Field(description="Out of searches and lists, and still kept")
     superseded: int = Field(description="In the history")
@@ -65,7 +65,7 @@ class OverviewOut(BaseModel):
         return cls(
             stats=StatsOut.of(overview.stats),
             tags=TagsOut.of(list(overview.tags)).tags,
-            recent=[MemoryOut.of(memory) for memory in overview.recent],
+            recent=[ListedOut.begun(memory) for memory in overview.recent],
             pinned=overview.pinned,
             expired=overview.expired,
             superseded=overview.superseded,

@@ -1,9 +1,10 @@
 """From what a caller calls a memory to the memory that it is now."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from ..errors import AmbiguousId, MemoryNotFound
-from ..models import Memory, history_of
+from ..errors import AmbiguousId, InvalidInput, MemoryNotFound
+from ..models import Memory, MemoryDraft, history_of
 from ..storage.ports import Store
 from .write import checks
 
@@ -45,17 +46,38 @@ class Ids:
             raise AmbiguousId(asked, [memory.content_hash for memory in found])
         return found[0] if found else None
 
+    async def version(self, asked: str, may_see: Callable[[Memory], bool]) -> Memory:
+        """The text of exactly this id, also if another has taken its place."""
+        for namespace in (self._namespace, history_of(self._namespace)):
+            found = await self.one_in(namespace, asked, may_see)
+            if found:
+                return replace(found, namespace=self._namespace)
+        raise MemoryNotFound(asked)
+
+    async def with_superseded(self, draft: MemoryDraft) -> MemoryDraft:
+        """With the whole ids of what it takes the place of."""
+        if len(draft.supersedes) > checks.MAX_SUPERSEDED:
+            raise InvalidInput(
+                f"A memory supersedes at most {checks.MAX_SUPERSEDED} others at once.",
+                reason="too_many_superseded",
+                field="supersedes",
+            )
+        try:
+            ids = [(await self.current(asked)).content_hash for asked in draft.supersedes]
+        except MemoryNotFound as error:
+            raise InvalidInput(error.message, reason="superseded_unknown", field="supersedes") from error
+        return replace(draft, supersedes=tuple(ids)) if ids else draft
+
     async def _successor(self, content_hash: str, may_see: Callable[[Memory], bool]) -> Memory | None:
         """What superseded what superseded it, and so on, up to a memory that nothing did."""
-        passed: set[str] = set()
-        while content_hash not in passed:
-            passed.add(content_hash)
-            for namespace in (self._namespace, history_of(self._namespace)):
-                edges = (await self._storage.edges_to(namespace, [content_hash], ["supersedes"])).get(content_hash, ())
-                if edges and namespace == self._namespace:
-                    found = await self._storage.get_many(namespace, [edges[0].from_id])
-                    return next((memory for memory in found if may_see(memory)), None)
-                if edges:
-                    content_hash = edges[0].from_id
-                    break
+        passed, asked = {content_hash}, [content_hash]
+        while asked:
+            live = await self._storage.edges_to(self._namespace, asked, ["supersedes"])
+            ids = [edge.from_id for edges in live.values() for edge in edges]
+            found = [memory for memory in await self._storage.get_many(self._namespace, ids) if may_see(memory)]
+            if found:
+                return max(found, key=lambda memory: (memory.updated_at, memory.content_hash))
+            past = await self._storage.edges_to(history_of(self._namespace), asked, ["supersedes"])
+            asked = [edge.from_id for edges in past.values() for edge in edges if edge.from_id not in passed]
+            passed.update(asked)
         return None

@@ -27,6 +27,7 @@ from ..models import (
     TunedWeights,
     fold_tag,
     history_of,
+    main_namespace,
     trash_of,
 )
 from ..storage.ports import Store
@@ -43,6 +44,9 @@ from .search.searchers import SearcherPool
 from .search.signals import SignalResults
 from .write import checks, idempotency
 from .write.storing import ServiceLimits, Storing
+
+MAX_EDITORS = 5
+"""So often an edit is tried again that others were faster with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,7 @@ class MemoryService:
         """Folded: what is read must have all of them."""
         self._ids = Ids(storage, namespace)
         self._life = Life(storage, namespace, now, (limits or ServiceLimits()).trash_days)
+        self.has_trash = self._life.has_trash
         inputs = CachedInputs(storage, self._shared.query_vectors, namespace, monotonic_seconds)
         self._tags = inputs.tags
         self._storing = Storing(storage, self._shared.embedder, limits or ServiceLimits(), namespace, now, zone)
@@ -151,24 +156,10 @@ class MemoryService:
         BatchIncomplete says what is stored if a server fails half-way; sending the batch again is safe.
         """
         try:
-            resolved = [await self._with_superseded(draft) for draft in drafts]
+            resolved = [await self._ids.with_superseded(draft) for draft in drafts]
             return await self._storing.store_batch(resolved, self._required_tags)
         finally:
             self._tags.forget()
-
-    async def _with_superseded(self, draft: MemoryDraft) -> MemoryDraft:
-        """With the whole ids of what it takes the place of."""
-        if len(draft.supersedes) > checks.MAX_SUPERSEDED:
-            raise InvalidInput(
-                f"A memory supersedes at most {checks.MAX_SUPERSEDED} others at once.",
-                reason="too_many_superseded",
-                field="supersedes",
-            )
-        try:
-            ids = [(await self._ids.current(asked)).content_hash for asked in draft.supersedes]
-        except MemoryNotFound as error:
-            raise InvalidInput(error.message, reason="superseded_unknown", field="supersedes") from error
-        return replace(draft, supersedes=tuple(ids)) if ids else draft
 
     async def retrieve_memories(
         self,
@@ -233,49 +224,59 @@ class MemoryService:
         """By its id, by the first digits of it, or by that of an earlier version."""
         return await self._ids.current(content_hash, self._may_see)
 
+    async def get_version(self, content_hash: str) -> Memory:
+        """The text of exactly this id, also if another has taken its place."""
+        return await self._ids.version(content_hash, self._may_see)
+
     def _may_see(self, memory: Memory) -> bool:
         return set(self._required_tags) <= set(map(fold_tag, memory.tags))
 
     async def update_memory(self, content_hash: str, patch: MemoryPatch, idempotency_key: str | None = None) -> Memory:
         """Change a memory; another content makes a new version under an id of its own, to which the old id leads. Sent
         again with the same key, the patch is not applied again: the answer is the memory as it is by then."""
-        memory_id, now = (await self._ids.current(content_hash)).content_hash, self._now()
-        checked = self._storing.checked_patch(patch)
+        now, checked = self._now(), self._storing.checked_patch(patch)
         # `30d` is the same when it is sent again.
         key = idempotency.update_key(idempotency_key, content_hash, replace(checked, expires_at=patch.expires_at), now)
         vectors = () if patch.content is None else await self._storing.vectors_of(patch.content)
-        try:
-            memory = await self._storage.update(self._namespace, memory_id, checked, now, key, vectors)
-        finally:
-            self._tags.forget()
-        if memory is None:
-            raise MemoryNotFound(content_hash)
-        return memory
+        for _ in range(MAX_EDITORS):  # another one may make the next version meanwhile
+            memory_id = (await self._ids.current(content_hash)).content_hash
+            try:
+                memory = await self._storage.update(self._namespace, memory_id, checked, now, key, vectors)
+            finally:
+                self._tags.forget()
+            if memory is not None:
+                return memory
+        raise MemoryNotFound(content_hash)
 
     async def memory_history(self, content_hash: str) -> list[Memory]:
         """All versions of a memory and what they took the place of, the one that holds now first."""
         return await self._life.history(content_hash)
 
-    async def delete_memory(self, content_hash: str, idempotency_key: str | None = None) -> None:
-        """Put a memory into the trash, or forget it for good where there is none; MemoryNotFound if it is not there.
+    async def delete_memory(self, content_hash: str, idempotency_key: str | None = None) -> str:
+        """Put a memory into the trash, or forget it for good where there is none; MemoryNotFound if it is not there, or
+        in the trash already. Returns the id of what was deleted, which may have taken the place of what was asked for.
         Sent again with the same key, it ends as the first time did, and a memory that was stored anew meanwhile
         stays."""
         key = idempotency.delete_key(idempotency_key, content_hash, self._now())
         try:
-            memory_id = (await self._ids.current(content_hash)).content_hash
+            memory = await self._life.to_delete(content_hash)
+            existed = await self._life.delete(memory, key)
+            memory_id = memory.content_hash
         except MemoryNotFound:
-            if key is None or not checks.is_id(content_hash):
+            if key is None or not checks.is_id(content_hash.lower()):
                 raise
-            memory_id = content_hash  # the first request with this key may have deleted it
-        try:
-            existed = await self._storage.delete(self._namespace, memory_id, key, trashed_at=self._life.trashed_at)
+            # The first request with this key may have deleted it.
+            memory_id = content_hash.lower()
+            existed = await self._storage.delete(self._namespace, memory_id, key)
         finally:
             self._tags.forget()
         if not existed:
             raise MemoryNotFound(content_hash)
+        return memory_id
 
     async def restore_memory(self, content_hash: str) -> Memory:
         """Bring a memory back from the trash."""
+        await self._storing.require_room(1)
         try:
             return await self._life.restore(content_hash)
         finally:
@@ -284,19 +285,20 @@ class MemoryService:
     async def list_trash(self, page: int = 1, page_size: int = 10) -> MemoryListing:
         """What was deleted and can be brought back, newest first."""
         checks.check_page(page, page_size)
-        await self._life.empty_trash()
         paging = Paging(page, page_size, 0)
         found = await self._storage.list_memories(MemoryFilter(trash_of(self._namespace)), paging.offset, page_size)
         memories = tuple(replace(memory, namespace=self._namespace) for memory in found.memories)
         return MemoryListing(memories, replace(paging, total=found.total))
 
     async def empty_trash(self) -> int:
-        """Delete for good what has been in the trash for longer than it is kept; returns how much."""
-        return await self._life.empty_trash()
+        """Delete for good what has been in the trash of any namespace for longer than it is kept; returns how much."""
+        trashes = [each for each in await self._storage.namespaces() if each == trash_of(main_namespace(each))]
+        return sum([await self.within(main_namespace(each))._life.empty_trash() for each in trashes])
 
     async def delete_matching(self, request: ListRequest, expected: int | None = None) -> BulkOutcome:
         """Delete all memories that pass the filters, if they are as many as expected; without that, say which they
         are."""
+        checks.require_filter(request)
         try:
             return await self._life.delete_matching(self._filter_of(request), expected)
         finally:
@@ -306,6 +308,7 @@ class MemoryService:
         self, request: ListRequest, add: Sequence[str] = (), remove: Sequence[str] = (), expected: int | None = None
     ) -> BulkOutcome:
         """Add tags to all memories that pass the filters and remove others, likewise."""
+        checks.require_filter(request)
         try:
             return await self._life.retag_matching(self._filter_of(request), add, remove, expected)
         finally:
@@ -316,8 +319,10 @@ class MemoryService:
         deleted from the store's files."""
         checks.check_purged(content_hashes)
         try:
-            purged = await self._storage.purge(self._namespace, await self._life.with_versions(content_hashes))
-            return replace(purged, not_found=tuple(each for each in purged.not_found if each in content_hashes))
+            ids = await self._life.with_versions(content_hashes)
+            purged = await self._storage.purge(self._namespace, ids)
+            not_found = tuple(each for each in purged.not_found if each in map(str.lower, content_hashes))
+            return Purged(not_found, purged.erased, memories=len(ids) - len(purged.not_found))
         finally:
             self._tags.forget()
 

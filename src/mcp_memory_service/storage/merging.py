@@ -34,10 +34,20 @@ def unite(existing: Memory, incoming: Memory) -> Memory:
         anchor=existing.anchor or incoming.anchor,
         names=unite_names((*existing.names, *incoming.names)),
         pinned=existing.pinned or incoming.pinned,
-        expires_at=existing.expires_at if incoming.expires_at is None else incoming.expires_at,
+        expires_at=_united_expiry(existing, incoming),
     )
     _check_limits(united)
     return existing if _same(united, existing) else replace(united, updated_at=incoming.updated_at)
+
+
+def _united_expiry(existing: Memory, incoming: Memory) -> int | None:
+    """What had expired and is stored again begins anew."""
+    begins_anew = incoming.expires_at is not None or _has_expired(existing, incoming.updated_at)
+    return incoming.expires_at if begins_anew else existing.expires_at
+
+
+def _has_expired(memory: Memory, now: int) -> bool:
+    return memory.expires_at is not None and memory.expires_at <= now
 
 
 def first_form(memory: Memory) -> Memory:
@@ -92,7 +102,7 @@ def apply_patch(existing: Memory, patch: MemoryPatch, now: int) -> Memory:
     assert not isinstance(patch.expires_at, str), "the service has read it"
     patched = replace(
         existing,
-        tags=existing.tags if patch.tags is None else unite_tags(patch.tags),
+        tags=_patched_tags(existing.tags, patch),
         memory_type=existing.memory_type if patch.memory_type is UNSET else patch.memory_type,
         metadata=existing.metadata if patch.metadata is None else merge_patch(existing.metadata, patch.metadata),
         pinned=existing.pinned if patch.pinned is None else patch.pinned,
@@ -102,6 +112,12 @@ def apply_patch(existing: Memory, patch: MemoryPatch, now: int) -> Memory:
         patched = _with_content(patched, patch.content, now)
     _check_limits(patched)
     return existing if _same(patched, existing) else replace(patched, updated_at=now)
+
+
+def _patched_tags(tags: Sequence[str], patch: MemoryPatch) -> tuple[str, ...]:
+    removed = set(map(fold_tag, patch.remove_tags))
+    kept = [tag for tag in (tags if patch.tags is None else patch.tags) if fold_tag(tag) not in removed]
+    return unite_tags((*kept, *patch.add_tags))
 
 
 def _with_content(memory: Memory, content: str, now: int) -> Memory:
@@ -116,6 +132,15 @@ def _with_content(memory: Memory, content: str, now: int) -> Memory:
     if new_id == memory.content_hash:
         return memory
     return replace(memory, content=content, content_hash=new_id, edited_at=now)
+
+
+def edit_joining(existing: Memory, edited: Memory) -> Memory:
+    """An edit as it is united with a memory that has its new text already: what that one says of itself stays."""
+    return replace(
+        edited,
+        memory_type=existing.memory_type or edited.memory_type,
+        expires_at=edited.expires_at if _has_expired(existing, edited.updated_at) else existing.expires_at,
+    )
 
 
 def patched_id(old_id: str, patch: MemoryPatch) -> str:

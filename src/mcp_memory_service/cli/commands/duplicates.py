@@ -15,7 +15,7 @@ from ...errors import InvalidInput, MemoryNotFound
 from ...schemas import SIMILAR_CHARS, SimilarOut
 from ...services import DEFAULT_THRESHOLD, Cluster, Duplicates, find_duplicates, merge_cluster
 from ...timestamps import now_microseconds
-from ..flags import PLAIN_JSON, with_settings
+from ..flags import PLAIN_JSON, tag_option, with_settings
 from ..progress import ProgressLine
 from ..rendering import render_clusters, show
 from ..terminal import say
@@ -29,7 +29,7 @@ from ..terminal import say
     show_default=True,
     help="Cosine similarity from which two memories count as the same, 0.5 to 1",
 )
-@click.option("--tag", "tags", multiple=True, help="Only memories with this tag; may be repeated")
+@tag_option("Only memories with this tag")
 @click.option(
     "--limit",
     type=click.IntRange(min=1),

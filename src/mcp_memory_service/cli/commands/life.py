@@ -18,7 +18,7 @@ from ...schemas import (
     RetagIn,
     TagsOut,
 )
-from ...services import BulkOutcome, MemoryService
+from ...services import BulkOutcome, MemoryListing, MemoryService
 from ...services.write.checks import MAX_BATCH
 from ..flags import EXPECTED, FILTERS, JSON, LIFE_FILTERS, PLAIN_JSON, json_object, parsed_as, tag_option, with_settings
 from ..local_service import ask
@@ -48,17 +48,24 @@ def get(memory_id: str, settings: Settings, as_json: bool) -> None:
       mcp-memory get 9f86d081884c
     """
     out = MemoryOut.of(ask(settings, lambda service: service.get_memory(memory_id)))
-    show(out, render_memory(out), as_json=as_json)
+    is_other = not out.content_hash.startswith(memory_id.lower())
+    show(out, f"{memory_id} was replaced by:\n" * is_other + render_memory(out), as_json=as_json)
+
+
+def _or_none(_context: click.Context, _option: click.Parameter, given: str | None) -> str | None:
+    return given or None
 
 
 @click.command()
 @click.argument("memory_id", metavar="ID")
 @click.argument("content", required=False, callback=or_standard_input)
 @tag_option("A tag in place of the old ones")
-@click.option("--type", "memory_type", help="The new type")
+@click.option("--type", "memory_type", callback=_or_none, help="The new type; empty: none")
 @click.option("--metadata", help="JSON object: keys to set; null removes one", callback=json_object)
 @click.option("--pinned/--not-pinned", default=None, help="Whether it is given with every recall of context")
-@click.option("--expires-at", help="When it goes out of results: ISO 8601, 30d, tomorrow")
+@click.option(
+    "--expires-at", callback=_or_none, help="When it goes out of results: ISO 8601, 30d, tomorrow; empty: never"
+)
 @JSON
 @with_settings()
 @parsed_as(PatchIn)
@@ -114,7 +121,12 @@ def trash(memory_id: str | None, page: int, limit: int, settings: Settings, as_j
         memory = ask(settings, lambda service: service.restore_memory(memory_id))
         show(MemoryOut.of(memory), f"Restored: {memory.short_id}", as_json=as_json)
         return
-    out = ListOut.of(ask(settings, lambda service: service.list_trash(page, limit)))
+
+    async def listed(service: MemoryService) -> MemoryListing:
+        await service.empty_trash()
+        return await service.list_trash(page, limit)
+
+    out = ListOut.of(ask(settings, listed))
     show(out, render_trash(out, settings.trash_days), as_json=as_json)
 
 
@@ -134,8 +146,8 @@ def expire(purge: bool, settings: Settings, as_json: bool) -> None:
     """
     expired = ask(settings, lambda service: service.delete_matching(ListRequest(expired=True)))
     if not purge or not expired.matched:
-        out = BulkOut.of(expired)
-        show(out, f"{out.matched} memories have expired. To erase them: mcp-memory expire --purge", as_json=as_json)
+        told = f"{expired.matched} memories have expired. To erase them: mcp-memory expire --purge"
+        show(BulkOut.of(expired), told if expired.matched else "Nothing has expired.", as_json=as_json)
         return
     purged = PurgedOut.of(ask(settings, partial(_purge_all, ids=expired.ids)))
     show(purged, render_purged(purged, expired.matched), as_json=as_json)
@@ -143,7 +155,8 @@ def expire(purge: bool, settings: Settings, as_json: bool) -> None:
 
 async def _purge_all(service: MemoryService, ids: Sequence[str]) -> Purged:
     parts = [await service.purge_memories(ids[start : start + MAX_BATCH]) for start in range(0, len(ids), MAX_BATCH)]
-    return Purged(tuple(each for part in parts for each in part.not_found), erased=parts[-1].erased)
+    not_found = tuple(each for part in parts for each in part.not_found)
+    return Purged(not_found, erased=parts[-1].erased, memories=sum(part.memories for part in parts))
 
 
 @click.command()
@@ -164,8 +177,8 @@ def recall(query: str | None, settings: Settings, as_json: bool) -> None:
 @click.command()
 @FILTERS
 @LIFE_FILTERS
-@click.option("--add", "add_tags", multiple=True, metavar="TAG", help="Add this tag; may be repeated")
-@click.option("--remove", "remove_tags", multiple=True, metavar="TAG", help="Remove this tag; may be repeated")
+@tag_option("Add this tag", "--add", "add_tags")
+@tag_option("Remove this tag", "--remove", "remove_tags")
 @EXPECTED
 @JSON
 @with_settings()
@@ -241,9 +254,12 @@ def merge(merged: tuple[str, ...], into: str, dry_run: bool, settings: Settings,
 
 def _replace_tags(old: Sequence[str], new: str, settings: Settings, *, dry_run: bool, as_json: bool) -> None:
     async def replaced(service: MemoryService) -> BulkOutcome:
-        request = ListRequest(tags=tuple(old))
-        asked = await service.retag_matching(request, [new], old)
-        return asked if dry_run else await service.retag_matching(request, [new], old, asked.matched)
+        outcomes: list[BulkOutcome] = []
+        for request in (ListRequest(tags=tuple(old)), ListRequest(tags=tuple(old), expired=True)):
+            asked = await service.retag_matching(request, [new], old)
+            outcomes.append(asked if dry_run else await service.retag_matching(request, [new], old, asked.matched))
+        matched, changed = sum(each.matched for each in outcomes), sum(each.changed for each in outcomes)
+        return BulkOutcome(matched, changed, tuple(each for outcome in outcomes for each in outcome.ids))
 
     out = BulkOut.of(ask(settings, replaced))
     text = f"{out.matched} memories would change." if dry_run else f"{out.changed} memories changed."

@@ -7,6 +7,7 @@ import click
 
 from ...access.error_table import ExitCode
 from ...config import Settings
+from ...models import SHOWN_DIGITS
 from ...schemas import BulkOut, DeleteMatchingIn, FeedbackIn, MemoryIn, PurgedOut, StoredOut
 from ...services import MemoryService
 from ..flags import EXPECTED, FILTERS, JSON, LIFE_FILTERS, json_object, parsed_as, tag_option, with_settings
@@ -78,8 +79,8 @@ def delete(
         return
     if asked.model_fields_set:
         raise click.UsageError("Name a memory or filters, not both.")
-    ask(settings, lambda service: service.delete_memory(memory_id, idempotency_key))
-    show({"content_hash": memory_id, "deleted": True}, f"Deleted: {memory_id}", as_json=as_json)
+    deleted = ask(settings, lambda service: service.delete_memory(memory_id, idempotency_key))
+    show({"content_hash": deleted, "deleted": True}, f"Deleted: {deleted[:SHOWN_DIGITS]}", as_json=as_json)
 
 
 @click.command()

@@ -63,7 +63,7 @@ _NAMED: tuple[re.Pattern[str], ...] = tuple(
 # "current" alone is also electric, and what a program gets.
 _THE_CURRENT = "|".join(rf"(?<=\b{before} )current" for before in ("the", "our", "my", "your", "their", "its", "is"))
 _NEWEST = re.compile(
-    r"\b(?:as of (?:now|today)|at the moment|at present|these days|nowadays|right now|now"
+    r"\b(?:as of (?:now|today)|at the moment|at present|these days|nowadays|right now"
     rf"|^current|{_THE_CURRENT}|currently|latest|newest|most recent|most recently)\b",
     re.IGNORECASE,
 )

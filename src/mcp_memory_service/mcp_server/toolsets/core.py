@@ -6,9 +6,10 @@ from typing import Annotated, Any
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from ...models import UNSET, ListRequest, MemoryDraft, MemoryPatch, SearchMode, SearchRequest
+from ...models import SHOWN_DIGITS, UNSET, ListRequest, MemoryDraft, MemoryPatch, SearchMode, SearchRequest
 from ...schemas import Moment, TagList, microseconds
 from ..answers import found_reply, listing_reply, memory_reply, overview_reply, reply, stored_reply
+from ..fence import ours
 from ..strict_server import ADD, CHANGE, READ, ServedTool, serving
 from .arguments import (
     After_,
@@ -76,7 +77,7 @@ class CoreTools:
             expires_at=expires_at,
             supersedes=tuple(supersedes or ()),
         )
-        return stored_reply(await serving.get().store_memory(draft))
+        return stored_reply(await serving.get().store_memory(draft), len(draft.supersedes))
 
     async def retrieve_memory(
         self,
@@ -131,7 +132,9 @@ class CoreTools:
         offset: Annotated[int, Field(ge=0, description="Character to start from")] = 0,
     ) -> CallToolResult:
         """Read one memory with all its details, or the rest of a text that was cut."""
-        return memory_reply(await serving.get().get_memory(id), offset, self._response_chars)
+        # What goes on is the text that was shown under this id, also if another has taken its place.
+        memory = await (serving.get().get_version(id) if offset else serving.get().get_memory(id))
+        return memory_reply(memory, offset, self._response_chars, asked=id)
 
     async def list_memories(
         self,
@@ -181,12 +184,13 @@ class CoreTools:
         new_type = UNSET if memory_type is None else memory_type or None
         patch = MemoryPatch(named(tags), new_type, metadata, content, pinned, new_expiry(expires_at))
         memory = await serving.get().update_memory(id, patch)
-        return reply(f"Updated: id {memory.short_id}.")
+        return reply(ours(f"Updated: id {memory.short_id}."))
 
     async def delete_memory(self, id: Id) -> CallToolResult:
         """Forget one memory that is wrong or was asked to be forgotten. For a fact that changed use update_memory."""
-        await serving.get().delete_memory(id)
-        return reply("Deleted.")
+        deleted = (await serving.get().delete_memory(id))[:SHOWN_DIGITS]
+        undo = " restore_memory brings it back." if serving.get().has_trash else ""
+        return reply(ours(f"Deleted: id {deleted}.{undo}"))
 
     async def memory_overview(self) -> CallToolResult:
         """How much is stored, under which tags and types, what came last, and whether something is out of order. Call

@@ -5,10 +5,10 @@ from typing import Annotated, TypeAlias
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from ...errors import InvalidInput
 from ...models import ListRequest
 from ...schemas import TagList
 from ..answers import bulk_reply, context_reply, history_reply, reply
+from ..fence import ours
 from ..strict_server import CHANGE, READ, ServedTool, serving
 from .arguments import After_, Before_, Id, MetadataFilter, TagRule, Tags, Type, required_metadata
 
@@ -45,7 +45,7 @@ class LifeTools:
     async def restore_memory(self, id: Id) -> CallToolResult:
         """Bring back a memory that was deleted by mistake, as long as it is in the trash."""
         memory = await serving.get().restore_memory(id)
-        return reply(f"Restored: id {memory.short_id}.")
+        return reply(ours(f"Restored: id {memory.short_id}."))
 
     async def delete_memories(
         self,
@@ -96,9 +96,6 @@ def _filter(
     before: Before_,
     metadata: MetadataFilter,
 ) -> ListRequest:
-    """Never all there is, by a call that forgot to say what it meant."""
-    if not any((tags, memory_type, session, source, after, before, metadata)):
-        raise InvalidInput("Name at least one filter.", reason="filter_missing", field="tags")
     return ListRequest(
         tags=tuple(tags or ()),
         tag_match=tag_match,

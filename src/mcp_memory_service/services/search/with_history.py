@@ -13,19 +13,22 @@ class WithHistory:
 
     def __init__(self, reads: SearchReads) -> None:
         self._reads = reads
+        self._live: set[str] = set()
+        self._past: set[str] = set()
+        """Where memories were found: one that is in both may pass the filter in one of them only."""
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         live = await self._reads.retrieve(query_vector, limit, where)
-        return _merged(live, await self._reads.retrieve(query_vector, limit, _past(where)), limit)
+        return self._merged(live, await self._reads.retrieve(query_vector, limit, _past(where)), limit)
 
     async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         live = await self._reads.search_by_tag(weights, limit, where)
-        return _merged(live, await self._reads.search_by_tag(weights, limit, _past(where)), limit)
+        return self._merged(live, await self._reads.search_by_tag(weights, limit, _past(where)), limit)
 
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
         live = await self._reads.search_by_text(terms, limit, where)
         past = await self._reads.search_by_text(terms, limit, _past(where))
-        found = _merged(live.candidates, past.candidates, limit)
+        found = self._merged(live.candidates, past.candidates, limit)
         leads = bool(live.candidates) and found[0] == live.candidates[0]
         return TextMatches(found, live.best_has if leads else past.best_has)
 
@@ -33,11 +36,12 @@ class WithHistory:
         return await self._reads.adjacent(content_hashes, limit, where)
 
     async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
-        live = await self._reads.get_many(namespace, content_hashes)
-        found = {memory.content_hash: memory for memory in live}
-        missing = [each for each in content_hashes if each not in found]
-        past = await self._reads.get_many(history_of(namespace), missing) if missing else []
-        found |= {memory.content_hash: replace(memory, namespace=namespace) for memory in past}
+        """Each as it was found; neighbours are of the namespace."""
+        superseded = self._past - self._live
+        live = await self._reads.get_many(namespace, [each for each in content_hashes if each not in superseded])
+        ids = [each for each in content_hashes if each in superseded]
+        past = await self._reads.get_many(history_of(namespace), ids) if ids else []
+        found = {memory.content_hash: replace(memory, namespace=namespace) for memory in (*live, *past)}
         return [found[each] for each in content_hashes if each in found]
 
     async def chunk_similarities(
@@ -45,6 +49,15 @@ class WithHistory:
     ) -> dict[str, list[float]]:
         past = await self._reads.chunk_similarities(query_vector, history_of(namespace), content_hashes)
         return past | await self._reads.chunk_similarities(query_vector, namespace, content_hashes)
+
+    def _merged(self, live: Sequence[Candidate], past: Sequence[Candidate], limit: int) -> Sequence[Candidate]:
+        """Of a text that both have, the one that holds now."""
+        self._live.update(candidate.content_hash for candidate in live)
+        if not past:
+            return live
+        self._past.update(candidate.content_hash for candidate in past)
+        by_id = {candidate.content_hash: candidate for candidate in (*past, *live)}
+        return sorted(by_id.values(), key=lambda each: (-each.score, -each.created_at, each.content_hash))[:limit]
 
     async def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
         return await self._reads.inverse_document_frequencies(namespace, words)
@@ -58,11 +71,3 @@ class WithHistory:
 
 def _past(where: MemoryFilter) -> MemoryFilter:
     return replace(where, namespace=history_of(where.namespace))
-
-
-def _merged(live: Sequence[Candidate], past: Sequence[Candidate], limit: int) -> Sequence[Candidate]:
-    """Of a text that is in both, the one that holds now."""
-    if not past:
-        return live
-    by_id = {candidate.content_hash: candidate for candidate in (*past, *live)}
-    return sorted(by_id.values(), key=lambda each: (-each.score, -each.created_at, each.content_hash))[:limit]

@@ -223,6 +223,12 @@ def _life_of(request: SearchRequest | ListRequest, now: datetime) -> _LifeFilter
     return {"alive_at": moment} if as_of is None else {"as_of": as_of}
 
 
+def require_filter(request: ListRequest) -> None:
+    """Of what changes many memories: all of them at once is a mistake more often than not."""
+    if replace(request, page=1, page_size=ListRequest().page_size, tag_match="any") == ListRequest():
+        raise InvalidInput("Name at least one filter.", reason="filter_required")
+
+
 def _checked_metadata_filter(asked: Sequence[MetadataIs]) -> tuple[MetadataIs, ...]:
     if len(asked) > MAX_METADATA_CONDITIONS:
         raise InvalidInput(
@@ -275,7 +281,7 @@ def check_purged(content_hashes: Sequence[str]) -> None:
         raise InvalidInput(
             f"At most {MAX_BATCH} memories at once.", reason="batch_size_out_of_range", field="content_hashes"
         )
-    if not all(map(is_id, content_hashes)):
+    if not all(is_id(each.lower()) for each in content_hashes):
         raise InvalidInput(
             f"An id has 64 digits from 0 to 9 and a to f, of which the first {MIN_PREFIX_DIGITS} or more are given.",
             reason="content_hash_invalid",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...errors import InvalidInput, MemoryNotFound
 from ...hybrid_search import mean_direction
-from ...models import EmbeddedMemory, JsonValue, Memory, Progress, SimilarMemory, Vector, fold_tag
+from ...models import EmbeddedMemory, JsonValue, Memory, MemoryPatch, Progress, SimilarMemory, Vector, fold_tag
 from ...storage.ports import Store
 
 DEFAULT_THRESHOLD = 0.9
@@ -86,6 +86,10 @@ async def merge_cluster(storage: Store, cluster: Cluster, now: int) -> Memory:
     if not found or found[0].memory.content_hash != ids[0]:
         raise MemoryNotFound(ids[0])
     kept, others = found[0], [each.memory for each in found[1:]]
+    ends = [memory.expires_at for memory in (kept.memory, *others)]
+    expires_at = None if None in ends else max(end for end in ends if end is not None)
+    if expires_at != kept.memory.expires_at:  # first: none of them shall end sooner for being merged
+        await storage.update(kept.memory.namespace, ids[0], MemoryPatch(expires_at=expires_at), now)
     metadata: dict[str, JsonValue] = {}
     for memory in (*reversed(others), kept.memory):
         metadata |= memory.metadata

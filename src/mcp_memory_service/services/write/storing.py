@@ -87,7 +87,8 @@ class Storing:
     async def _stored(
         self, drafts: Sequence[MemoryDraft], memories: Sequence[Memory]
     ) -> tuple[list[EmbeddedMemory], list[StoreOutcome]]:
-        embedded = await self._embedded(memories)
+        superseded = len({each for draft in drafts for each in draft.supersedes})
+        embedded = await self._embedded(memories, superseded)
         items = [replace(item, supersedes=draft.supersedes) for item, draft in zip(embedded, drafts, strict=True)]
         return items, await self._storage.store_batch(items)
 
@@ -99,7 +100,7 @@ class Storing:
         (embedded,) = await embed_chunks(self._embedder, [content])
         return embedded
 
-    async def _embedded(self, memories: Sequence[Memory]) -> list[EmbeddedMemory]:
+    async def _embedded(self, memories: Sequence[Memory], superseded: int) -> list[EmbeddedMemory]:
         """With their vectors. A text that the store has already keeps the vectors it has there: the model need not see
         it again."""
         contents = {memory.content_hash: memory.content for memory in memories}
@@ -110,12 +111,12 @@ class Storing:
         }
         new = [each for each in contents if each not in vectors]
         if new:
-            await self._require_room(len(new))
+            await self.require_room(len(new) - superseded)
             embedded = await embed_chunks(self._embedder, [contents[each] for each in new])
             vectors |= zip(new, embedded, strict=True)
         return [EmbeddedMemory(memory, vectors[memory.content_hash]) for memory in memories]
 
-    async def _require_room(self, new: int) -> None:
+    async def require_room(self, new: int) -> None:
         limit = self._limits.max_memories
         if limit is not None and await self._storage.count_all_memories(self._namespace) + new > limit:
             raise QuotaExceeded(

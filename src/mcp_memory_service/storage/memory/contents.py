@@ -120,10 +120,12 @@ class Contents:
         return removed is not None
 
     def move(self, key: MemoryKey, to_namespace: str, ended_at: int | None) -> Memory:
-        """To another namespace, in the place of one with the same id, with all that belongs to it."""
+        """To another namespace, in the place of one with the same id, with all that belongs to it and the edges of that
+        one: by them earlier versions are found."""
         stored, target = self.memories[key], (to_namespace, key[1])
+        edges = self.edges.pop(target, {}) | self.edges.pop(key, {})
         self.remove(target)
-        edges, feedback = self.edges.pop(key, None), self.feedback.pop(key, None)
+        feedback = self.feedback.pop(key, None)
         self.remove(key)
         memory = replace(stored.memory, namespace=to_namespace, ended_at=ended_at)
         self.put([replace(stored, memory=memory)])

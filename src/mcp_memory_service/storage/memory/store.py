@@ -39,7 +39,7 @@ from ...models import (
     history_of,
     trash_of,
 )
-from ..merging import apply_patch, first_form, patched_id, replaced, source_items, superseded, unite
+from ..merging import apply_patch, edit_joining, first_form, patched_id, replaced, source_items, superseded, unite
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent
 from ..vectors import checked_items, checked_vector
@@ -225,7 +225,7 @@ class MemoryStore:
     ) -> Memory | None:
         contents = self._contents
         if key is not None and contents.first_outcome(namespace, key) is not None:
-            found = self._many(namespace, [patched_id(content_hash, patch)])
+            found = self._many(namespace, [patched_id(content_hash, patch), content_hash])
             return found[0].memory if found else None
         existing = contents.memories.get((namespace, content_hash))
         if existing is None:
@@ -243,7 +243,8 @@ class MemoryStore:
         contents = self._contents
         (item,) = checked_items([EmbeddedMemory(new, vectors)], contents.dimension)
         source, target = (old.namespace, old.content_hash), (new.namespace, new.content_hash)
-        kept = self._stored(contents.memories.get(target), new, item.vectors)
+        there = contents.memories.get(target)
+        kept = self._stored(there, edit_joining(there.memory, new) if there else new, item.vectors)
         contents.put([kept])
         self._hand_on(source, target)
         self._supersede(new, old.content_hash)

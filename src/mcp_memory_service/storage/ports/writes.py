@@ -53,7 +53,7 @@ class MemoryWrites(Protocol):
         """True if it was there. Once this returns, no call finds the memory or its text again in this namespace.
 
         With `trashed_at` it goes to the trash with all that belongs to it, ended then, in the place of one with the
-        same id; without, it is gone.
+        same id, whose edges it takes over; without, it is gone.
 
         With a key that was seen before, the first answer is given again, and a memory that was stored anew since then
         is left alone. Otherwise keys are as for `update`, but kept also if there is no such memory.

@@ -186,7 +186,7 @@ class SqliteVecStorage:
         key: IdempotencyKey | None = None,
         vectors: Sequence[Vector] = (),
     ) -> Memory | None:
-        cuts_text = patch.tags is not None or patch.content is not None
+        cuts_text = patch.content is not None or bool(patch.tags is not None or patch.add_tags or patch.remove_tags)
         known = await self.get_many(namespace, [content_hash]) if cuts_text else []
         prepared = await self._prepared_text(apply_patch(memory, patch, now) for memory in known)
         return await self._write(idempotency.patch, namespace, content_hash, patch, now, prepared, key, vectors)

@@ -76,7 +76,8 @@ class KeyedWriter:
             if seen is None and written:
                 await self._mover.forget_feedback(namespace, content_hash)
             if seen is None or seen.birth != claim.birth or (written is seen and claim.is_applied_in(seen)):
-                return written.memory if written else None
+                by_then = written or seen
+                return by_then.memory if by_then else None
             applied = await self._applied(claim, seen, written, patch, now, vectors)
             if applied is not None:
                 return applied

@@ -12,7 +12,7 @@ from qdrant_client import models
 
 from ....errors import BatchIncomplete, StorageFull, StorageUnavailable
 from ....models import EmbeddedMemory, Memory, MemoryPatch, StoreOutcome, Vector, history_of, trash_of
-from ...merging import apply_patch, edges_by_origin, first_form, patched_id, superseded, unite
+from ...merging import apply_patch, edges_by_origin, edit_joining, first_form, patched_id, superseded, unite
 from ..connection import QdrantConnection
 from ..filters import equals, point_with
 from ..points import FEEDBACK, Attached, memory_id, other_id, payload_of
@@ -127,7 +127,7 @@ class Mover:
         edges = edges_by_origin((*taken_over, superseded(new, old), *attached.edges))[new]
         change = Change(
             written,
-            unite(written.memory, patched) if written else first_form(patched),
+            unite(written.memory, edit_joining(written.memory, patched)) if written else first_form(patched),
             written.vectors if written else vectors,
             replace(attached, edges=tuple(edges), requests=tuple(tokens) or attached.requests),
         )
@@ -166,14 +166,16 @@ class Mover:
         self, seen: Stored, there: Stored | None, annex: str, ended_at: int, heir: Memory | None = None
     ) -> bool:
         """One attempt, in the place of one with the same id; False if something has changed meanwhile."""
-        moved = replace(seen.memory, namespace=annex, ended_at=ended_at)
+        moved, attached = replace(seen.memory, namespace=annex, ended_at=ended_at), seen.attached
         # A copy has the birth of what was copied. One of the same birth is half a move, and has its feedback already.
         if there and there.birth != seen.birth:
             point_id = memory_id(annex, moved.content_hash)
             as_seen = point_with(point_id, "revision", there.revisions[0])
             await self._writer.delete_points(annex, [point_id], as_seen, tagged=bool(there.memory.tags))
-            there = None
-        if not await self._written(Change(there, moved, seen.vectors, seen.attached), seen.birth):
+            # By its edges earlier versions are found.
+            edges = edges_by_origin((*there.attached.edges, *attached.edges)).get(moved.content_hash, ())
+            there, attached = None, replace(attached, edges=tuple(edges))
+        if not await self._written(Change(there, moved, seen.vectors, attached), seen.birth):
             return False
         return await self._removed(seen, heir or moved)
 

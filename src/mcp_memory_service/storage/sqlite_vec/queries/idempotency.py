@@ -24,7 +24,8 @@ def patch(
     vectors: Sequence[Vector],
 ) -> Memory | None:
     if _first_outcome(connection, namespace, key) is not None:
-        found = find_memory(connection, namespace, patched_id(content_hash, change))
+        ids = (patched_id(content_hash, change), content_hash)
+        found = next(filter(None, (find_memory(connection, namespace, each) for each in ids)), None)
         return found[1] if found else None
     patched = patch_memory(connection, namespace, content_hash, change, now, analyze, vectors)
     if patched is not None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import apsw
 
 from ....models import EmbeddedMemory, Memory, MemoryPatch, StoreOutcome, Vector, fold_tag, history_of, trash_of
-from ...merging import apply_patch, first_form, unite
+from ...merging import apply_patch, edit_joining, first_form, unite
 from ...ports import TextAnalyzer
 from ...vectors import checked_items
 from ..rows import SqlValue, find_memory
@@ -46,8 +46,12 @@ def supersede(connection: apsw.Connection, new: Memory, old_id: str) -> None:
 def move_memory(
     connection: apsw.Connection, memory_id: int, memory: Memory, namespace: str, ended_at: int | None
 ) -> Memory:
-    """To another namespace, in the place of one with the same id, with all that belongs to it."""
-    delete_memory(connection, namespace, memory.content_hash)
+    """To another namespace, in the place of one with the same id, with all that belongs to it and the edges of that
+    one: by them earlier versions are found."""
+    before = find_memory(connection, namespace, memory.content_hash)
+    if before is not None:
+        connection.execute("UPDATE OR IGNORE edges SET memory_id = ? WHERE memory_id = ?", (memory_id, before[0]))
+        delete_memory(connection, namespace, memory.content_hash)
     words = connection.execute(
         "DELETE FROM memory_words WHERE memory_id = ? RETURNING memory_id, labels, words, names, tokens", (memory_id,)
     ).fetchall()
@@ -106,7 +110,8 @@ def _revise(
 ) -> Memory:
     """The new version takes over what belongs to the old one; what the new one has already stays."""
     (item,) = checked_items([EmbeddedMemory(new, tuple(vectors))], pinned_embedding(connection)[1])
-    kept = store_memory(connection, new, item.vectors, analyze).memory
+    there = find_memory(connection, new.namespace, new.content_hash)
+    kept = store_memory(connection, edit_joining(there[1], new) if there else new, item.vectors, analyze).memory
     new_row = connection.execute(
         "SELECT id FROM memories WHERE namespace = ? AND content_hash = ?", (new.namespace, new.content_hash)
     ).get
