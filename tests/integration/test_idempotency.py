@@ -106,10 +106,10 @@ def test_the_command_line_deletes_once(run_cli: Run):
     chosen = store()
     for _ in range(2):
         done = run_cli("delete", chosen, "--idempotency-key", "k")
-        assert (done.code, done.out) == (0, f"Deleted: {chosen}\n")
+        assert (done.code, done.out) == (0, f"Deleted: {chosen[:12]}\n")
     assert store() == chosen
     assert run_cli("delete", chosen, "--idempotency-key", "k").code == 0
-    assert chosen in run_cli("list").out
+    assert chosen[:12] in run_cli("list").out
     reused = run_cli("delete", "0" * 64, "--idempotency-key", "k")
     assert (reused.code, "[idempotency_key_reused]" in reused.err) == (2, True)
     odd = run_cli("delete", chosen, "--idempotency-key", "")

@@ -83,8 +83,7 @@ async def test_a_memory_is_named_by_id_or_content_hash(service: MemoryService, n
 async def test_what_a_terminal_obeys_is_left_out_and_it_is_said(service: MemoryService):
     pasted = "\x1b]0;title\x07\x1b[1;31mFAILED\x1b[0m test_login\x08\x00\n\ttook 3s\r\n"
     stored = await call(service, "store_memory", {"content": pasted})
-    assert text_of(stored).endswith("\nRemoved 5 control characters.")
-    assert stored.structured_content is None or stored.structured_content["note"] == "Removed 5 control characters."
+    assert text_of(stored).endswith("\n¶ Removed 5 control characters.")
     assert (await only_memory(service)).content == "FAILED test_login\n\ttook 3s\r\n"
     found = await call(service, "retrieve_memory", {"query": "test_login\x1b[0m"})
     assert text_of(found).endswith("\nRemoved 1 control character.")

@@ -17,6 +17,9 @@ ROUTES = (
     "POST /memories/retrieve",
     "POST /memories/explain",
     "POST /memories/feedback",
+    "POST /memories/context",
+    "POST /memories/delete",
+    "POST /memories/retag",
     "PATCH /memories/abc",
 )
 OTHER_ROUTES = (

@@ -11,7 +11,7 @@ from tests.support.fakes import WordEmbedder, partly_broken
 
 from mcp_memory_service.errors import StorageUnavailable
 from mcp_memory_service.models import MemoryDraft, SearchRequest, TagCount, Vector, VectorSample
-from mcp_memory_service.services import MemoryService
+from mcp_memory_service.services import MemoryService, ServiceLimits
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 from mcp_memory_service.storage.sqlite_vec.index import IndexReader
 
@@ -37,7 +37,8 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteVecStorage]:
 
 async def stored(store: SqliteVecStorage, *texts: str, tag: str = "rathole", namespace: str = "default") -> None:
     """By a service of its own, as another process would."""
-    service = MemoryService(store, WordEmbedder(), namespace=namespace)
+    limits = ServiceLimits(find_similar=False)  # which would ask for vectors as well
+    service = MemoryService(store, WordEmbedder(), limits=limits, namespace=namespace)
     await service.store_batch([MemoryDraft(text, tags=(tag,)) for text in texts])
 
 

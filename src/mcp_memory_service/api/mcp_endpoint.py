@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..access.caller import NOBODY
 from ..access.caller import Scope as AccessScope
@@ -44,7 +44,7 @@ class McpEndpoint:
             await refusal(scope, receive, send)
             return
         handle = await self._started()
-        await handle(scope, replayed(body, receive) if scope["method"] == "POST" else receive, send)
+        await handle(scope, replayed(body, receive) if scope["method"] == "POST" else receive, _once(send))
 
     @asynccontextmanager
     async def open(self, service: MemoryService) -> AsyncGenerator[None, None]:
@@ -77,6 +77,19 @@ class McpEndpoint:
         async with http_sessions(server) as handle:
             handler.set_result(handle)
             await self._closing.wait()
+
+
+def _once(send: Send) -> Send:
+    """The library answers once more, with an error, if its answer could not be sent because the client is gone."""
+    starts = 0
+
+    async def send_once(message: Message) -> None:
+        nonlocal starts
+        starts += message["type"] == "http.response.start"
+        if starts == 1:
+            await send(message)
+
+    return send_once
 
 
 def _refusal(scope: Scope, body: bytes) -> ASGIApp | None:

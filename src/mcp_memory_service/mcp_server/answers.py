@@ -279,7 +279,7 @@ def _omission(omitted: int) -> str:
 
 def _arithmetic_of(found: SearchResult) -> str:
     evidence = asdict(found.evidence) if found.evidence else {}
-    asked = {"mode": found.mode, "alpha_used": found.alpha_used, "keywords": found.keywords, "took_ms": found.took_ms}
+    asked = {"mode": found.mode, "alpha_used": found.alpha_used, "keywords": found.keywords}
     return f"debug {as_json(_rounded(asked | evidence))}"
 
 

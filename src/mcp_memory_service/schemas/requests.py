@@ -88,7 +88,7 @@ class MemoryIn(_In):
     source: str | None = Field(default=None, description="Who or what wrote it")
     session: str | None = Field(default=None, description="The conversation it belongs to")
     sequence: int | None = Field(default=None, strict=True, description="Its place within that conversation")
-    pinned: bool = Field(default=False, description="Whether it is given with every recall of context")
+    pinned: bool = Field(default=False, strict=True, description="Whether it is given with every recall of context")
     expires_at: ExpiresAt = None
     supersedes: IdList = Field(
         default_factory=list, description="The memories that this one takes the place of; they go to the history"
@@ -104,6 +104,7 @@ class ImportIn(MemoryIn):
     content_hash: str | None = Field(default=None, description="If given, the content must have it")
     updated_at: Moment | None = Field(default=None, description="When it was last changed, if it was a memory before")
     edited_at: Moment | None = Field(default=None, description="When its text came in the place of an earlier one")
+    ended_at: None = Field(default=None, description="What does not hold any more cannot be imported")
     namespace: str | None = Field(default=None, description="Where it belongs, if not where it is imported to")
 
     def draft(self) -> MemoryDraft:
@@ -136,7 +137,9 @@ class PatchIn(_In):
     metadata: dict[str, Any] | None = Field(
         default=None, description="Keys to set; null removes a key (JSON merge patch, RFC 7396)"
     )
-    pinned: bool | None = Field(default=None, description="Whether it is given with every recall of context")
+    pinned: bool | None = Field(
+        default=None, strict=True, description="Whether it is given with every recall of context"
+    )
     expires_at: ExpiresAt = None
 
     def patch(self) -> MemoryPatch:
