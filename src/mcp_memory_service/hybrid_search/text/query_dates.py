@@ -60,8 +60,10 @@ _NAMED: tuple[re.Pattern[str], ...] = tuple(
         (_LED, WEEKDAY, ""),
     )
 )
-# "current" alone is also electric, and what a program gets.
+# "current" alone is also electric, and what a program gets; "now" counts in a question.
 _THE_CURRENT = "|".join(rf"(?<=\b{before} )current" for before in ("the", "our", "my", "your", "their", "its", "is"))
+_QUESTION = re.compile(r"^(?:what|which|who|where|when|how|is|are|do|does|did)\b", re.IGNORECASE)
+_NOW = re.compile(r"\bnow\b", re.IGNORECASE)
 _NEWEST = re.compile(
     r"\b(?:as of (?:now|today)|at the moment|at present|these days|nowadays|right now"
     rf"|^current|{_THE_CURRENT}|currently|latest|newest|most recent|most recently)\b",
@@ -72,7 +74,7 @@ _NEWEST = re.compile(
 def time_in(query: str, now: datetime) -> TimeHint | None:
     """The first time that a query names, read in the zone of `now`; None if it names none that has come."""
     query = " ".join(query.split())
-    newest = _NEWEST.search(query)
+    newest = _NEWEST.search(query) or (_NOW.search(query) if _QUESTION.match(query) else None)
     found = [match for pattern in _NAMED if (match := pattern.search(query)) and not _is_verb(match)]
     for match in sorted(found, key=_surest_first):
         if newest and newest.start() <= match.start("when") < newest.end():
