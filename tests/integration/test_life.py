@@ -325,6 +325,14 @@ async def test_a_purge_of_what_was_corrected_leaves_the_correction(service: Memo
     ]
 
 
+async def test_a_purge_leaves_what_was_superseded_and_stored_again(service: MemoryService):
+    await service.store_memory(MemoryDraft("first"))
+    await service.store_memory(MemoryDraft("second", supersedes=(content_hash("first"),)))
+    await service.store_memory(MemoryDraft("first"))
+    await service.purge_memories([content_hash("second")])
+    assert [memory.content for memory in (await service.list_memories()).memories] == ["first"]
+
+
 async def test_what_leaves_the_trash_takes_its_own_versions_along(service: MemoryService, store: Store, clock: Clock):
     for text in ("alone", "shared"):
         await service.store_memory(MemoryDraft(f"old {text}"))

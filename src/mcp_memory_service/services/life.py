@@ -57,10 +57,12 @@ class Life:
         return found
 
     async def with_versions(self, asked: Sequence[str]) -> list[str]:
-        """The whole ids of these memories, whether or not they are there, and of all that they took the place of. What
-        took their place stays: who corrects a secret may purge what it was."""
+        """The whole ids of these memories, whether or not they are there, and of all that they took the place of and that
+        does not hold again. What took their place stays: who corrects a secret may purge what it was."""
         found = dict.fromkeys([await self._anywhere(each) for each in asked])
-        return list(found | await self._earlier(list(found)))
+        earlier = await self._earlier(list(found))
+        again = {memory.content_hash for memory in await self._storage.get_many(self._namespace, list(earlier))}
+        return [*found, *(each for each in earlier if each not in found and each not in again)]
 
     async def _anywhere(self, asked: str) -> str:
         """The id in the namespace, its history or its trash; as it was asked for if it is in none."""
