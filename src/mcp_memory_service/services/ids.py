@@ -78,6 +78,7 @@ class Ids:
             if found:
                 return max(found, key=lambda memory: (memory.updated_at, memory.content_hash))
             past = await self._storage.edges_to(history_of(self._namespace), asked, ["supersedes"])
-            asked = [edge.from_id for edges in past.values() for edge in edges if edge.from_id not in passed]
+            ids += [edge.from_id for edges in past.values() for edge in edges]  # those of before may have ended since
+            asked = [each for each in dict.fromkeys(ids) if each not in passed]
             passed.update(asked)
         return None

@@ -57,8 +57,8 @@ class Life:
         return found
 
     async def with_versions(self, asked: Sequence[str]) -> list[str]:
-        """The whole ids of these memories, whether or not they are there, and of all that they took the place of and that
-        does not hold again. What took their place stays: who corrects a secret may purge what it was."""
+        """The whole ids of these memories, whether or not they are there, and of all that they took the place of and
+        that does not hold again. What took their place stays: who corrects a secret may purge what it was."""
         found = dict.fromkeys([await self._anywhere(each) for each in asked])
         earlier = await self._earlier(list(found))
         again = {memory.content_hash for memory in await self._storage.get_many(self._namespace, list(earlier))}
