@@ -79,20 +79,20 @@ async def test_every_tool_says_what_it_is_for_and_what_it_does(client: InMemoryC
 
 async def test_store_find_update_delete(client: InMemoryClient):
     stored = await client.call_tool("store_memory", {"content": "Rathole uses port 2333", "tags": ["Rathole"]})
-    assert good_text(stored) == f"Stored: id {stored_id(stored)}."
+    assert good_text(stored) == f"¶ Stored: id {stored_id(stored)}."
     again = await client.call_tool("store_memory", {"content": "Rathole uses port 2333", "memory_type": "fact"})
-    assert good_text(again) == f"Already known, tags and metadata united: id {stored_id(stored)}."
+    assert good_text(again) == f"¶ Already known, tags and metadata united: id {stored_id(stored)}."
     (hit,) = shown_memories(good_text(await client.call_tool("retrieve_memory", {"query": "rathole port"})))
     assert (hit.id, hit.content) == (stored_id(stored), "Rathole uses port 2333")
     assert re.fullmatch(r"¶ [0-9a-f]{12} [01]?\.\d\d \d{4}-\d\d-\d\d fact: Rathole", hit.head)
     target = {"id": content_hash("Rathole uses port 2333")}
     updated = await client.call_tool("update_memory", {**target, "tags": ["tunnel"], "memory_type": ""})
-    assert good_text(updated) == f"Updated: id {stored_id(stored)}."
+    assert good_text(updated) == f"¶ Updated: id {stored_id(stored)}."
     (listed,) = shown_memories(good_text(await client.call_tool("list_memories", {"tags": ["tunnel"]})))
     assert re.fullmatch(r"¶ [0-9a-f]{12} \d{4}-\d\d-\d\d: tunnel", listed.head)
     (read,) = shown_memories(good_text(await client.call_tool("get_memory", target)))
     assert (read.content, read.notes) == ("Rathole uses port 2333", ())
-    assert good_text(await client.call_tool("delete_memory", target)) == "Deleted."
+    assert good_text(await client.call_tool("delete_memory", target)).startswith("¶ Deleted: id ")
     gone = await client.call_tool("get_memory", target)
     assert gone.is_error
     assert "[memory_not_found]" in text_of(gone)
@@ -190,7 +190,7 @@ async def exercise(target: Any) -> None:
         found = await client.call_tool("retrieve_memory", {"query": "where is the kettle"})
         assert ids_of(found)[0] == stored_id(stored)
         kettle = content_hash("The kettle is on the second shelf")
-        assert good_text(await client.call_tool("delete_memory", {"id": kettle})) == "Deleted."
+        assert good_text(await client.call_tool("delete_memory", {"id": kettle})).startswith("¶ Deleted: id ")
         refused = await client.call_tool("retrieve_memory", {"query": " "})
         assert refused.is_error
 
@@ -352,9 +352,10 @@ async def test_a_text_is_corrected_under_its_id(client: InMemoryClient):
 
 async def test_what_was_deleted_can_be_restored(client: InMemoryClient):
     kept = {"id": stored_id(await client.call_tool("store_memory", {"content": "Worth keeping"}))}
-    assert good_text(await client.call_tool("delete_memory", kept)) == "Deleted."
+    deleted = good_text(await client.call_tool("delete_memory", kept))
+    assert deleted == f"¶ Deleted: id {kept['id']}. restore_memory brings it back."
     assert contents_of(await client.call_tool("list_memories", {})) == []
-    assert good_text(await client.call_tool("restore_memory", kept)) == f"Restored: id {kept['id']}."
+    assert good_text(await client.call_tool("restore_memory", kept)) == f"¶ Restored: id {kept['id']}."
     assert contents_of(await client.call_tool("list_memories", {})) == ["Worth keeping"]
 
 
@@ -364,12 +365,14 @@ async def test_many_are_changed_only_when_their_number_is_confirmed(client: InMe
     assert "3 would be retagged; nothing is changed yet." in good_text(await client.call_tool("retag_memories", asked))
     wrong = await client.call_tool("retag_memories", {**asked, "expected_count": 2})
     assert wrong.is_error
-    assert good_text(await client.call_tool("retag_memories", {**asked, "expected_count": 3})) == "3 retagged."
+    assert good_text(await client.call_tool("retag_memories", {**asked, "expected_count": 3})).startswith(
+        "¶ 3 retagged: "
+    )
     again = {"tags": ["new"], "add": ["new"], "expected_count": 3}
-    assert good_text(await client.call_tool("retag_memories", again)) == "0 retagged."
+    assert good_text(await client.call_tool("retag_memories", again)) == "¶ 0 retagged."
     assert "3 would be deleted" in good_text(await client.call_tool("delete_memories", {"tags": ["new"]}))
     done = await client.call_tool("delete_memories", {"tags": ["new"], "expected_count": 3})
-    assert good_text(done) == "3 deleted."
+    assert good_text(done).startswith("¶ 3 deleted: ")
     assert contents_of(await client.call_tool("list_memories", {})) == []
 
 
@@ -378,8 +381,8 @@ async def test_a_model_cannot_delete_everything_or_very_many(client: InMemoryCli
     everything = await client.call_tool("delete_memories", {"expected_count": 101})
     assert everything.is_error
     many = await client.call_tool("delete_memories", {"tags": ["old"]})
-    assert good_text(many) == "101 match, and at most 100 can be deleted at once: narrow the filters."
-    assert "[filter_missing]" in text_of(await client.call_tool("delete_memories", {}))
+    assert good_text(many) == "¶ 101 match, and at most 100 can be deleted at once: narrow the filters."
+    assert "[filter_required]" in text_of(await client.call_tool("delete_memories", {}))
     assert (await service.stats()).memories == 101
 
 

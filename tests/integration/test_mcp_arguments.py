@@ -86,7 +86,7 @@ async def test_what_a_terminal_obeys_is_left_out_and_it_is_said(service: MemoryS
     assert text_of(stored).endswith("\n¶ Removed 5 control characters.")
     assert (await only_memory(service)).content == "FAILED test_login\n\ttook 3s\r\n"
     found = await call(service, "retrieve_memory", {"query": "test_login\x1b[0m"})
-    assert text_of(found).endswith("\nRemoved 1 control character.")
+    assert text_of(found).endswith("\n¶ Removed 1 control character.")
     assert "Removed" not in text_of(await call(service, "retrieve_memory", {"query": "test_login"}))
 
 

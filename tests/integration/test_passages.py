@@ -128,7 +128,7 @@ def test_a_rest_listing_has_the_beginning_of_long_contents(rest: TestClient):
 
 
 def test_the_command_line_shows_passages_and_short_ids(run_cli: Callable[..., Finished]):
-    stored = run_cli("store", "-", stdin=RUNBOOK).out.split(": ")[1].strip()
+    stored = json.loads(run_cli("store", "-", "--json", stdin=RUNBOOK).out)["content_hash"]
     found = run_cli("search", QUERY).out
     assert " ".join(ANSWER.split()) in found
     assert "Step 1 " not in found

@@ -112,7 +112,7 @@ def test_purge_by_command(run_cli: Cli, tmp_path: Path):
     run_cli("store", "stays")
     assert b"zebracanary" in (tmp_path / "cli.db").read_bytes()
     purged = run_cli("purge", content_hash("a zebracanary passes"), "--json")
-    assert (purged.code, json.loads(purged.out)) == (0, {"not_found": [], "state": "erased"})
+    assert (purged.code, json.loads(purged.out)) == (0, {"not_found": [], "memories": 1, "state": "erased"})
     assert all(b"zebracanary" not in file.read_bytes() for file in tmp_path.glob("cli.db*"))
     again = run_cli("purge", content_hash("a zebracanary passes"))
     assert (again.code, f"Not there: {content_hash('a zebracanary passes')}" in again.out) == (3, True)
@@ -124,15 +124,14 @@ def test_purge_by_command(run_cli: Cli, tmp_path: Path):
 
 
 @pytest.mark.parametrize("deleted", [False, True])
-@pytest.mark.parametrize("named", ["a zebracanary passes", "a lioncanary passes"])
-def test_a_purge_by_command_takes_the_bytes_of_all_versions(run_cli: Cli, tmp_path: Path, named: str, deleted: bool):
+def test_a_purge_by_command_takes_the_bytes_of_all_versions(run_cli: Cli, tmp_path: Path, deleted: bool):
     first, last = content_hash("a zebracanary passes"), content_hash("a lioncanary passes")
     run_cli("store", "a zebracanary passes", "--tag", "zebracanary")
     assert run_cli("edit", first[:12], "a lioncanary passes").code == 0
     if deleted:
         assert run_cli("delete", last).code == 0
     assert run_cli("doctor").code == 0
-    assert run_cli("purge", content_hash(named)).code == 0
+    assert run_cli("purge", last[:12]).code == 0
     held = b"".join(file.read_bytes() for file in tmp_path.glob("cli.db*"))
     assert [word for word in (b"zebracanary", b"lioncanary", first.encode(), last.encode()) if word in held] == []
 
@@ -176,13 +175,13 @@ def test_a_purge_that_a_reader_holds_up_is_pending_and_the_next_write_ends_it(re
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM memories").fetchall()
     purged = rest.post("/memories/purge", json={"content_hashes": [stored["content_hash"]]})
-    assert (purged.status_code, purged.json()) == (200, {"not_found": [], "state": "pending"})
+    assert (purged.status_code, purged.json()) == (200, {"not_found": [], "memories": 1, "state": "pending"})
     assert rest.get(f"/memories/{stored['content_hash']}").status_code == 404
     reader.execute("ROLLBACK")
     reader.close()
     rest.post("/memories", json={"content": "something else"})
     assert all(b"zebracanary" not in file.read_bytes() for file in tmp_path.glob("rest.db*"))
-    assert rest.post("/memories/purge", json={"content_hashes": []}).json() == {"not_found": [], "state": "erased"}
+    assert rest.post("/memories/purge", json={"content_hashes": []}).json()["state"] == "erased"
 
 
 @pytest.mark.parametrize("hashes", [["nonsense"], ["0" * 63 + "G"]])

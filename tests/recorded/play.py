@@ -37,7 +37,7 @@ _TEXT_PATTERNS = (
     (re.compile(r"schema version \d+"), "schema version N"),
     (re.compile(r"\d+\.\d MiB"), "N MiB"),
     (re.compile(r"\d+ bytes\.$"), "N bytes."),
-    (re.compile(r"\b20[2-9]\d-\d\d-\d\d"), "TODAY"),
+    (re.compile(r"\b20[2-9]\d-\d\d-\d\d(T\d\d:\d\dZ)?"), "TODAY"),
     (re.compile(r"(\d+\.\d{4})\d*"), r"\1"),
     (re.compile(r"newest .*"), "newest N"),
     (re.compile(r"python -m \S*mcp-memory"), "mcp-memory"),
@@ -177,7 +177,7 @@ def normal(value: Any) -> Any:
 
 
 def _memory(fields: dict[str, Any]) -> str:
-    said = {name: item for name, item in fields.items() if name != "updated_at"}
+    said = {name: item for name, item in fields.items() if name not in {"updated_at", "edited_at"}}
     if str(said.get("created_at", "")) >= "2020":
         said["created_at"] = "TODAY"
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]

@@ -105,7 +105,9 @@ def test_every_answer_shows_the_memories_that_are_there_and_no_other(contents: l
         assert json.dumps(text, ensure_ascii=False).count(MARK) == ours_alone
         assert not any(character in text for character in LINE_BREAKS)
     for memory in memories:
-        (read,) = shown_memories(text_of(memory_reply(memory, 0, 50_000))) if memory.content else (None,)
+        (read,) = (
+            shown_memories(text_of(memory_reply(memory, 0, 50_000, memory.content_hash))) if memory.content else (None,)
+        )
         assert read is None or read.id == memory.content_hash[:12]
 
 
