@@ -26,6 +26,12 @@ from .shutdown import StoppingMiddleware
 ROUTERS = (search.router, life.router, memories.router, operations.router, metadata.router)
 """In this order: fixed paths come before /memories/{content_hash}."""
 
+ALLOWED_HEADERS = (
+    *("authorization", "content-type", "idempotency-key", "x-namespace"),
+    *("last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id"),
+)
+"""Of requests from web origins that may call the service."""
+
 DESCRIPTION = """
 A memory backend for AI agents: store short texts, find the few that matter, see why.
 
@@ -68,17 +74,7 @@ def create_app(settings: Settings) -> FastAPI:
             CORSMiddleware,
             allow_origins=[origin.rstrip("/") for origin in settings.allowed_origins],
             allow_methods=["GET", "POST", "PATCH", "DELETE"],
-            allow_headers=[
-                "authorization",
-                "content-type",
-                "idempotency-key",
-                "last-event-id",
-                "mcp-method",
-                "mcp-name",
-                "mcp-protocol-version",
-                "mcp-session-id",
-                "x-namespace",
-            ],
+            allow_headers=ALLOWED_HEADERS,
             expose_headers=["mcp-session-id"],
         )
     rules = AccessRules(settings.http_host, settings.allowed_hosts, settings.allowed_origins)

@@ -32,10 +32,6 @@ def reply(*lines: str) -> CallToolResult:
 
 
 def found_reply(found: SearchResult, budget: int) -> CallToolResult:
-    return reply(*_found(found, budget))
-
-
-def _found(found: SearchResult, budget: int) -> list[str]:
     hits = found.results[:HINTS] if _are_hints(found) else found.results
     shown = fitted([_hit(hit) for hit in hits], budget)
     frame = [_how_sure(found), _time(found), _omission(len(hits) - len(shown))]
@@ -43,7 +39,7 @@ def _found(found: SearchResult, budget: int) -> list[str]:
     lines = [ours(" ".join(filter(None, frame)))]
     lines += [ours(_arithmetic_of(found))] if hits and hits[0].debug else []
     lines += [ours(f"Each: id similarity date type: tags. {REFERENCE}")] if hits else []
-    return [*lines, *shown]
+    return reply(*lines, *shown)
 
 
 def listing_reply(listing: MemoryListing, budget: int) -> CallToolResult:
@@ -69,8 +65,7 @@ def memory_reply(memory: Memory, offset: int, budget: int, asked: str) -> CallTo
 
 
 def stored_reply(outcome: StoreOutcome, superseded: int = 0) -> CallToolResult:
-    verb = "Stored" if outcome.created else "Already known, tags and metadata united"
-    said = f"{verb}: id {outcome.memory.short_id}." + (f" {superseded} superseded." if superseded else "")
+    said = f"{outcome.verb}: id {outcome.memory.short_id}." + (f" {superseded} superseded." if superseded else "")
     lines = [ours(said)]
     if outcome.similar:
         asked = "If it corrects one of these, say so: update_memory, or store_memory with supersedes."

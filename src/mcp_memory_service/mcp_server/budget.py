@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from ..hybrid_search import MAX_PASSAGE_CHARS
 from ..services.search.results import Passage
 from .fence import ours, quoted
 
 # What is listed at all is shown this far, if it is that long.
 MIN_CONTENT_CHARS = 200
 # Of one memory among several; get_memory has the rest.
-MAX_CONTENT_CHARS = 1_500
 # What an answer takes beside its memories.
 FRAME_CHARS = 500
 # What says where a cut text goes on.
@@ -31,9 +31,9 @@ class Entry:
     @classmethod
     def of(cls, head: str, short_id: str, content: str, passages: tuple[Passage, ...] = ()) -> "Entry":
         """Short contents whole, long ones as their passages, or their beginning."""
-        if len(content) <= MAX_CONTENT_CHARS:
+        if len(content) <= MAX_PASSAGE_CHARS:
             passages = (Passage(0, content),)
-        return cls(head, short_id, len(content), passages or (Passage(0, content[:MAX_CONTENT_CHARS]),))
+        return cls(head, short_id, len(content), passages or (Passage(0, content[:MAX_PASSAGE_CHARS]),))
 
     def shown(self, room: int) -> str:
         """With as much of the passages as takes about `room` characters."""

@@ -187,9 +187,12 @@ class StoreOutcome:
     """Other memories that it may repeat, correct or contradict, most similar first."""
 
     @property
+    def verb(self) -> str:
+        return "Stored" if self.created else "Already known, tags and metadata united"
+
+    @property
     def summary(self) -> str:
-        verb = "Stored" if self.created else "Already known, tags and metadata united"
-        return f"{verb}: {self.memory.short_id}"
+        return f"{self.verb}: {self.memory.short_id}"
 
 
 @dataclass(frozen=True, slots=True)
