@@ -46,6 +46,7 @@ STORAGE: Mapping[str, Flag] = {
     "log_level": click.option("--log-level", help="DEBUG, INFO, WARNING or ERROR [MCP_MEMORY_LOG_LEVEL]"),
 }
 RANKING: Mapping[str, Flag] = {
+    "ranking": click.option("--ranking", help="measured or classic [MCP_MEMORY_RANKING]"),
     "hybrid_alpha": click.option(
         "--hybrid-alpha", type=float, help="0 = tags only, 1 = vectors only [MCP_MEMORY_HYBRID_ALPHA]"
     ),

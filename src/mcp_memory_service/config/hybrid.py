@@ -1,19 +1,26 @@
 """How the signals are weighed: the settings behind `RankingPolicy`."""
 
 from dataclasses import asdict
+from typing import Any
 
 from pydantic import Field, model_validator
 
-from ..hybrid_search.policy import FusionMethod, RankingPolicy
+from ..hybrid_search.policy import CLASSIC, FusionMethod, RankingName, RankingPolicy
 from ..models import TunedWeights
 from .sources import ENV_PREFIX, EnvironmentSettings, from_environment
 
 _RANKING = RankingPolicy()
+_CLASSIC_DEFAULTS = {name: value for name, value in asdict(CLASSIC).items() if value != getattr(_RANKING, name)}
 
 
 class HybridSearchSettings(EnvironmentSettings):
     model_config = from_environment(ENV_PREFIX)
 
+    ranking: RankingName = Field(
+        default=_RANKING.ranking,
+        description="classic = vectors and tags by Reciprocal Rank Fusion, alpha by the size of the corpus, plain"
+        " exponential recency; any other setting that is given still counts",
+    )
     hybrid_alpha: float | None = Field(
         default=_RANKING.hybrid_alpha,
         ge=0.0,
@@ -77,6 +84,11 @@ class HybridSearchSettings(EnvironmentSettings):
         description="How many candidates each signal ranks, and how deep a search can be paged through",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _classic_has_defaults_of_its_own(cls, given: dict[str, Any]) -> dict[str, Any]:
+        return _CLASSIC_DEFAULTS | given if given.get("ranking") == CLASSIC.ranking else given
+
     @model_validator(mode="after")
     def _thresholds_are_in_order(self) -> "HybridSearchSettings":
         if self.adaptive_threshold_small > self.adaptive_threshold_large:
@@ -85,8 +97,18 @@ class HybridSearchSettings(EnvironmentSettings):
             )
         return self
 
+    @property
+    def implied(self) -> frozenset[str]:
+        """The settings whose defaults the ranking changes."""
+        return frozenset(_CLASSIC_DEFAULTS if self.ranking == CLASSIC.ranking else ())
+
+    @property
+    def is_tunable(self) -> bool:
+        """Whether tuned weights count: they are fitted to scores, not to ranks."""
+        return self.ranking == "measured" and self.fusion == "score"
+
     def policy(self, tuned: TunedWeights | None = None) -> RankingPolicy:
         """The numbers of the ranking: what was set, else what was tuned, else the defaults."""
-        weights = {} if tuned is None or self.fusion == "rrf" else asdict(tuned)  # fitted to scores, not to ranks
+        weights = asdict(tuned) if tuned is not None and self.is_tunable else {}
         fitted = {name: value for name, value in weights.items() if name not in self.model_fields_set}
         return RankingPolicy(**self.model_dump() | fitted)

@@ -28,7 +28,7 @@ class SettingInForce:
     value: Any
     """As JSON has it."""
     origin: str
-    """`flag`, `environment`, `default`, or the file it was read from."""
+    """`flag`, `environment`, `default`, the file it was read from, or the setting that implies it."""
 
 
 def load_settings(overrides: Mapping[str, Any] | None = None, env_file: EnvFile | None = None) -> Settings:
@@ -78,7 +78,10 @@ def settings_in_force(
     for group in (settings, settings.hybrid, settings.embedding, settings.qdrant):
         values = group.model_dump(mode="json")
         for variable, name in _variables(type(group)):
-            yield SettingInForce(variable, without_password(values[name]), _origin(variable, overrides, env_file))
+            origin = _origin(variable, overrides, env_file)
+            if origin == "default" and group is settings.hybrid and name in settings.hybrid.implied:
+                origin = f"{ENV_PREFIX}RANKING"
+            yield SettingInForce(variable, without_password(values[name]), origin)
 
 
 def _origin(variable: str, overrides: Mapping[str, Any], env_file: EnvFile | None) -> str:

@@ -83,10 +83,10 @@ async def tune_store(
     settings: Settings, progress: Progress, namespace: str = DEFAULT_NAMESPACE, *, save: bool = True
 ) -> StoreTuning:
     """Fit weights to a namespace of the user's own store and put them in force there if they win."""
-    if settings.hybrid.fusion == "rrf" or settings.hybrid.hybrid_alpha is not None:
+    if not settings.hybrid.is_tunable or settings.hybrid.hybrid_alpha is not None:
         raise ConfigurationError(
-            "Weights are tuned for scores and an alpha that adapts to the query: unset MCP_MEMORY_FUSION and"
-            " MCP_MEMORY_HYBRID_ALPHA first."
+            "Weights are tuned for scores and an alpha that adapts to the query: unset MCP_MEMORY_RANKING,"
+            " MCP_MEMORY_FUSION and MCP_MEMORY_HYBRID_ALPHA first."
         )
     async with open_backends(settings, must_exist=True) as (storage, embedder):
         current = await storage.current_tuning(namespace)

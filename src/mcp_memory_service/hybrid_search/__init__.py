@@ -15,7 +15,7 @@ from .evidence import (
 from .fusion import combine_results_rrf, fuse_rrf, fuse_scores, rrf_score
 from .graph import missing_neighbours, neighbour_boosts
 from .likeness import MIN_LIKENESS, compared_words, likeness, mean_direction
-from .policy import FusionMethod, RankingPolicy
+from .policy import CLASSIC, FusionMethod, RankingName, RankingPolicy
 from .recency import apply_recency_decay, apply_time_hint, recency_factor
 from .signals import (
     KEYWORD,
@@ -40,6 +40,7 @@ from .text.tokens import indexed_text, query_terms, word_tokens
 
 __all__ = [
     "BALANCED_ALPHA",
+    "CLASSIC",
     "KEYWORD",
     "MAX_PASSAGE_CHARS",
     "MIN_LIKENESS",
@@ -55,6 +56,7 @@ __all__ = [
     "FusionMethod",
     "Period",
     "Pool",
+    "RankingName",
     "RankingPolicy",
     "Signal",
     "TagVocabulary",

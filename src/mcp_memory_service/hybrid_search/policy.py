@@ -4,10 +4,15 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 FusionMethod: TypeAlias = Literal["rrf", "score"]
+RankingName: TypeAlias = Literal["measured", "classic"]
 
 
 @dataclass(frozen=True, slots=True)
 class RankingPolicy:
+    ranking: RankingName = "measured"
+    """In `classic` tags are looked for however many memories carry them, and age counts whenever tags do, also alone.
+    All else that sets it apart is in the numbers below."""
+
     hybrid_alpha: float | None = None
     """Weight of the vector signal; None chooses it for each query: from what the signals show when scores are fused,
     from the size of the corpus when ranks are."""
@@ -48,3 +53,20 @@ class RankingPolicy:
     ranking_window: int = 1000
     """How many candidates each signal ranks, whatever the page: a pool that grew with the page would let
     memories change places between pages (docs/adr/0003)."""
+
+
+CLASSIC = RankingPolicy(
+    ranking="classic",
+    recency_decay=0.01,
+    recency_floor=0.0,
+    query_dates=False,
+    adaptive_threshold_small=500,
+    adaptive_threshold_large=5000,
+    tag_weight=1.0,
+    keyword_weight=0.0,
+    neighbour_weight=0.0,
+    fusion="rrf",
+    rrf_k=60,
+)
+"""The ranking that was required before any was measured, whatever the numbers above become: vectors and tags, fused by
+rank, alpha by the size of the corpus (`alpha.py`), `e^(-decay · days)`."""

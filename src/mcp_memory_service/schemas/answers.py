@@ -5,7 +5,18 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from ..hybrid_search import KEYWORD, MAX_PASSAGE_CHARS, NEIGHBOUR, TAG, VECTOR, Evidence, FusionMethod, TimeHint, Vote
+from ..hybrid_search import (
+    KEYWORD,
+    MAX_PASSAGE_CHARS,
+    NEIGHBOUR,
+    TAG,
+    VECTOR,
+    Evidence,
+    FusionMethod,
+    RankingName,
+    TimeHint,
+    Vote,
+)
 from ..models import Confidence, Memory, Purged, SearchMode, SimilarMemory, StoreOutcome, StoreStats, TagCount
 from ..services.search.results import Hit, MemoryListing, Paging, Passage, ScoreBreakdown, SearchResult
 from ..timestamps import from_microseconds
@@ -139,6 +150,7 @@ class DebugOut(BaseModel):
     time_factor: float = Field(description="By how near it is to the time that the query names; 1 if it names none")
     final_score: float
     alpha_used: float
+    ranking: RankingName
     fusion: FusionMethod
 
     @classmethod
@@ -161,6 +173,7 @@ class DebugOut(BaseModel):
             time_factor=breakdown.time_factor,
             final_score=breakdown.final_score,
             alpha_used=breakdown.alpha_used,
+            ranking=breakdown.ranking,
             fusion=breakdown.fusion,
         )
 

@@ -22,6 +22,8 @@ class SignalQuery:
     """The most candidates of the vector signal, and of words and tags each."""
     weighs_evidence: bool = False
     """Whether the signals shall also say how far they can be trusted."""
+    every_tag: bool = False
+    """Whether tags that most memories carry are looked for as well."""
     with_history: bool = False
     """Whether what was superseded is found as well."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...hybrid_search import Evidence, FusionMethod, TimeHint, Vote
+from ...hybrid_search import Evidence, FusionMethod, RankingName, TimeHint, Vote
 from ...models import Confidence, Memory, SearchMode, SearchRequest
 
 HINTS = 3
@@ -21,6 +21,7 @@ class ScoreBreakdown:
     recency_factor: float
     final_score: float
     alpha_used: float
+    ranking: RankingName
     fusion: FusionMethod
     time_factor: float = 1.0
     """By how near the memory is to the time that the query names; recency does not count then."""

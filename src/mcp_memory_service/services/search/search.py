@@ -231,6 +231,7 @@ class Search:
             vector_limit=window,
             lexical_limit=window // LEXICAL_DIVISOR if beside_vectors else window,
             weighs_evidence=alpha is None and self.policy.fusion == "score",
+            every_tag=self.policy.ranking == "classic",
             with_history=request.include_superseded or request.as_of is not None,
         )
 
@@ -277,7 +278,7 @@ class Search:
             fused = fuse_rrf(pool, weights, policy.rrf_k)
         else:
             fused = fuse_scores(pool, weights, policy.neighbour_weight if self._boosts(weights) else 0.0)
-        if stands_alone(weights):
+        if stands_alone(weights) and not (policy.ranking == "classic" and TAG in weights):
             return fused  # asked for one signal alone: its order stays exactly as it is
         if time is not None:
             return apply_time_hint(fused, time, now, policy.date_floor)
@@ -361,5 +362,6 @@ class Search:
             time_factor=candidate.recency_factor if ranking.time else 1.0,
             final_score=candidate.score,
             alpha_used=ranking.alpha,
+            ranking=self.policy.ranking,
             fusion=self.policy.fusion,
         )

@@ -224,7 +224,7 @@ async def _ask_tags(asking: Asking) -> SignalResult:
     if memories is None:
         memories = await asking.counting or UNKNOWN_CORPUS_SIZE
     counts = {tag: per_tag.get(tag, 0) for tag in _tags_to_find(query, known)}
-    if query.extract_tags:
+    if query.extract_tags and not query.every_tag:
         counts = dividing_tags(counts, memories)
     found: Sequence[Candidate] | Missing = ()
     if counts:
