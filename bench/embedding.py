@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mcp_memory_service.embeddings import local_onnx
-from mcp_memory_service.embeddings.local_onnx import LocalEmbedder, MiniLM, batches_by_length
+from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
+from mcp_memory_service.embeddings.minilm import MiniLM
+from mcp_memory_service.embeddings.onnx_model import BATCH_TOKENS, OnnxModel, batches_by_length
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import MemoryDraft
 from mcp_memory_service.services import MemoryService
@@ -60,7 +61,7 @@ def _texts(data: Path | None) -> Iterator[str]:
             yield from (json.loads(line)["text"] for line in lines)
 
 
-def padded_batches(model: MiniLM, texts: Sequence[str], budget: int) -> list[Inputs]:
+def padded_batches(model: OnnxModel, texts: Sequence[str], budget: int) -> list[Inputs]:
     token_ids = model.token_ids(texts)
     batches: list[Inputs] = []
     for batch in batches_by_length([len(ids) for ids in token_ids], budget):
@@ -87,8 +88,8 @@ def taking_turns(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str
 def throughput(runner: asyncio.Runner, embedder: LocalEmbedder, texts: Sequence[str], rounds: int) -> None:
     ways: dict[str, Callable[[], object]] = {"LocalEmbedder.embed": lambda: runner.run(embedder.embed(texts))}
     for threads in (2, 1):
-        model = MiniLM(threads)
-        for budget in BUDGETS if threads == 2 else (local_onnx.BATCH_TOKENS,):
+        model = MiniLM().load(threads)
+        for budget in BUDGETS if threads == 2 else (BATCH_TOKENS,):
             batches = padded_batches(model, texts, budget)
 
             def bare(session: Any = model.session, batches: list[Inputs] = batches) -> None:
@@ -97,7 +98,7 @@ def throughput(runner: asyncio.Runner, embedder: LocalEmbedder, texts: Sequence[
 
             ways[f"bare runtime, {threads} threads, {budget} tokens"] = bare
     seconds = taking_turns(ways, rounds)
-    same = seconds[f"bare runtime, 2 threads, {local_onnx.BATCH_TOKENS} tokens"]
+    same = seconds[f"bare runtime, 2 threads, {BATCH_TOKENS} tokens"]
     print(f"\n{len(texts)} sentences, median of {rounds} rounds\n")
     print("| way | sentences/s | of the bare runtime |\n|---|---|---|")
     for name, taken in seconds.items():
@@ -153,7 +154,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="A folder with corpus.jsonl.gz")
     arguments = parser.parse_args()
     texts = sentences(arguments.data, arguments.texts)
-    lengths = [len(ids) for ids in MiniLM(1).token_ids(texts)]
+    lengths = [len(ids) for ids in MiniLM().load(1).token_ids(texts)]
     queries = [text for text, length in zip(texts, lengths, strict=True) if length in QUERY_TOKENS]
     embedder = LocalEmbedder(threads=2)
     with asyncio.Runner() as runner:

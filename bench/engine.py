@@ -44,11 +44,15 @@ class KnownVectors:
     def __init__(self, embedder: Embedder, questions: Sequence[Question]) -> None:
         self.model_id = embedder.model_id
         self.dimension = embedder.dimension
+        self.max_tokens = embedder.max_tokens
         self._embedder = embedder
         self._vectors = {question.text: question.vector for question in questions}
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         return [self._vectors[text] for text in texts]
+
+    async def embed_query(self, query: str) -> Vector:
+        return self._vectors[query]
 
     async def warm_up(self) -> None:
         pass

@@ -15,21 +15,21 @@ import tempfile
 import time
 from pathlib import Path
 
-from mcp_memory_service.embeddings import local_onnx
+from mcp_memory_service.embeddings import minilm, onnx_model
 from mcp_memory_service.embeddings.slim_model import with_small_word_embeddings
 
 WAYS = ("slimmed at load", "slimmed beforehand", "as it comes")
 
 
 def load(way: str, built: Path) -> None:
-    local_onnx.runtime_without_telemetry()  # its import is not part of the load
+    onnx_model.runtime_without_telemetry()  # its import is not part of the load
     if way != WAYS[0]:
-        local_onnx.with_small_word_embeddings = bytes
+        minilm.with_small_word_embeddings = bytes
     if way == WAYS[1]:
-        local_onnx.model_path = lambda: built
-        local_onnx.MODEL_SHA256 = hashlib.sha256(built.read_bytes()).hexdigest()
+        minilm.model_path = lambda: built
+        minilm.MODEL_SHA256 = hashlib.sha256(built.read_bytes()).hexdigest()
     started = time.process_time()
-    model = local_onnx.MiniLM(1)
+    model = minilm.MiniLM().load(1)
     milliseconds = (time.process_time() - started) * 1000
     model.embedded(["a text"])
     status = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
@@ -46,7 +46,7 @@ def main() -> None:
     figures: dict[str, list[list[float]]] = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory() as folder:
         built = Path(folder) / "slim.onnx"
-        model = local_onnx.model_path().read_bytes()
+        model = minilm.model_path().read_bytes()
         built.write_bytes(with_small_word_embeddings(model))
         for _ in range(arguments.rounds):
             for way in WAYS:

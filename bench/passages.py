@@ -48,7 +48,7 @@ async def main() -> None:
     vectors = await embed_chunks(embedder, [BREAK.join(notes) for notes in parts])
     cases: list[tuple[str, str, list[Span], list[float]]] = []
     for case in labelled_queries():
-        (query,) = await embedder.embed([case.query])
+        query = await embedder.embed_query(case.query)
         for notes, chunks in zip(parts, vectors, strict=True):
             if answers := spans_of(notes, case.expected_hashes):
                 cases.append((case.query, BREAK.join(notes), answers, cosines(query, chunks)))

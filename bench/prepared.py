@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from corpora import made_queries, queries_of, recombined, sentences_of
 from feed import DIMENSION, ROW_BYTES, Feed
-from mcp_memory_service.embeddings.local_onnx import BATCH_TOKENS, MiniLM, batches_by_length
+from mcp_memory_service.embeddings.minilm import MiniLM
+from mcp_memory_service.embeddings.onnx_model import BATCH_TOKENS, OnnxModel, batches_by_length
 
 BLOCK = 2048
 MADE_QUERIES = 500
@@ -78,7 +79,7 @@ def embedded(texts: Sequence[str], file: Path) -> NDArray[np.float32]:
     it was."""
     known = file.stat().st_size // ROW_BYTES if file.exists() else 0
     if known < len(texts):
-        model = MiniLM(THREADS)
+        model = MiniLM().load(THREADS)
         with file.open("ab") as numbers:
             numbers.truncate(known * ROW_BYTES)
             for start in range(known, len(texts), BLOCK):
@@ -90,7 +91,7 @@ def embedded(texts: Sequence[str], file: Path) -> NDArray[np.float32]:
     return np.fromfile(file, np.float32, len(texts) * DIMENSION).reshape(-1, DIMENSION)
 
 
-def _by_model(model: MiniLM, texts: Sequence[str]) -> NDArray[np.float32]:
+def _by_model(model: OnnxModel, texts: Sequence[str]) -> NDArray[np.float32]:
     token_ids = model.token_ids(texts)
     vectors = np.empty((len(texts), DIMENSION), np.float32)
     for batch in batches_by_length([len(ids) for ids in token_ids], BATCH_TOKENS):

@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embedding import QUERY_TOKENS, sentences
-from mcp_memory_service.embeddings import local_onnx
-from mcp_memory_service.embeddings.local_onnx import LocalEmbedder, MiniLM
+from mcp_memory_service.embeddings import minilm, onnx_model
+from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
+from mcp_memory_service.embeddings.minilm import MiniLM
 from mcp_memory_service.evaluation.dataset import Dataset, load_dataset
 from mcp_memory_service.evaluation.embedding_cache import CachedEmbedder
 from mcp_memory_service.evaluation.report import report_of
@@ -86,21 +87,21 @@ class Session:
 @contextmanager
 def loading_with(name: str) -> Generator[None, None, None]:
     """Models loaded within run on this runtime."""
-    usual = local_onnx.runtime_without_telemetry
+    usual = onnx_model.runtime_without_telemetry
     if name != BASE:
-        local_onnx.runtime_without_telemetry = lambda: OpenVino(RUNTIMES[name])
+        onnx_model.runtime_without_telemetry = lambda: OpenVino(RUNTIMES[name])
     try:
         yield
     finally:
-        local_onnx.runtime_without_telemetry = usual
+        onnx_model.runtime_without_telemetry = usual
 
 
 def measured(name: str, texts: Sequence[str], vectors: Path) -> None:
     with loading_with(name):
         started = time.process_time()
-        local_onnx.runtime_without_telemetry()
+        onnx_model.runtime_without_telemetry()
         imported = time.process_time()
-        model = MiniLM(THREADS)
+        model = MiniLM().load(THREADS)
         loaded = time.process_time()
     queries = [text for text, ids in zip(texts, model.token_ids(texts), strict=True) if len(ids) in QUERY_TOKENS][:100]
     model.embedded(queries[:5])
@@ -149,14 +150,16 @@ def compare(texts: Sequence[str], rounds: int) -> None:
 class TwoRuntimes:
     """Queries by one runtime, all other texts by another."""
 
-    model_id, dimension = local_onnx.MODEL_ID, local_onnx.DIMENSION
+    model_id, dimension, max_tokens = minilm.MODEL_ID, minilm.DIMENSION, minilm.MAX_TOKENS
 
-    def __init__(self, documents: CachedEmbedder, queries: CachedEmbedder, dataset: Dataset) -> None:
+    def __init__(self, documents: CachedEmbedder, queries: CachedEmbedder) -> None:
         self._documents, self._queries = documents, queries
-        self._asked = {query.text for query in dataset.queries}
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        return await (self._queries if self._asked.issuperset(texts) else self._documents).embed(texts)
+        return await self._documents.embed(texts)
+
+    async def embed_query(self, query: str) -> Vector:
+        return await self._queries.embed_query(query)
 
     async def warm_up(self) -> None: ...
 
@@ -177,7 +180,7 @@ async def rankings(dataset: Dataset, cache: Path) -> None:
     print("|---|---|---|---|")
     for documents, queries in ((BASE, BASE), (FAST, FAST), (BASE, FAST), (FAST, BASE)):
         with tempfile.TemporaryDirectory() as folder:
-            embedder = TwoRuntimes(embedders[documents], embedders[queries], dataset)
+            embedder = TwoRuntimes(embedders[documents], embedders[queries])
             storage = await SqliteVecStorage.open(
                 Path(folder) / "eval.db", embedder.model_id, embedder.dimension, indexed_text
             )

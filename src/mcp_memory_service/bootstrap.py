@@ -5,7 +5,7 @@ import logging
 import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +14,7 @@ from .access.authentication import Authentication
 from .access.keys import KeyRing
 from .config import EmbeddingSettings, QdrantSettings, Settings, is_loopback
 from .embeddings.base import Embedder
+from .embeddings.checking import EmbedderReport, FolderFacts, check_embedder
 from .errors import ConfigurationError, InvalidInput, MemoryServiceError
 from .hybrid_search import indexed_text
 from .models import Progress
@@ -33,6 +34,7 @@ from .storage.sqlite_vec import (
 from .timestamps import now_microseconds
 
 if TYPE_CHECKING:
+    from .embeddings.model_folder import FolderModel
     from .storage.qdrant import QdrantOptions, QdrantStorage
 
 
@@ -104,6 +106,17 @@ async def open_embedder(settings: Settings) -> AsyncGenerator[Embedder, None]:
         yield embedder
     finally:
         await embedder.close()
+
+
+async def check_embeddings(settings: Settings) -> EmbedderReport:
+    """Tries the configured embedder, and tells what is known of a model folder."""
+    folder = _model_folder(settings.embedding) if settings.embedding.backend == "onnx" else None
+    async with open_embedder(settings) as embedder:
+        report = await check_embedder(embedder)
+    if folder is None:
+        return report
+    about = FolderFacts(str(folder.files[0]), folder.layout.pooling, folder.query_prefix, folder.document_prefix)
+    return replace(report, folder=about, prefix_hints=folder.prefix_hints)
 
 
 @asynccontextmanager
@@ -231,10 +244,11 @@ def _qdrant(settings: QdrantSettings) -> "tuple[type[QdrantStorage], QdrantOptio
 
 def _embedder(settings: EmbeddingSettings) -> Embedder:
     """Backends are imported here, when chosen: each brings libraries that the other does not need."""
-    if settings.backend == "local":
+    if settings.backend != "http":
         from .embeddings.local_onnx import LocalEmbedder  # noqa: PLC0415
 
-        return LocalEmbedder(settings.threads, settings.idle_seconds or None)
+        source = _model_folder(settings) if settings.backend == "onnx" else None
+        return LocalEmbedder(settings.threads, settings.idle_seconds or None, source)
     from .embeddings.http import EmbeddingServer, HttpEmbedder  # noqa: PLC0415
 
     assert settings.url, "checked by the settings"
@@ -248,5 +262,16 @@ def _embedder(settings: EmbeddingSettings) -> Embedder:
             dimension=settings.dimension,
             timeout_seconds=settings.timeout_seconds,
             max_batch=settings.max_batch,
+            query_prefix=settings.query_prefix or "",
+            document_prefix=settings.document_prefix or "",
+            max_tokens=settings.max_tokens,
         )
     )
+
+
+def _model_folder(settings: EmbeddingSettings) -> "FolderModel":
+    from .embeddings.model_folder import Choices, read_model_folder  # noqa: PLC0415
+
+    assert settings.folder, "checked by the settings"
+    # The settings have the names of the choices.
+    return read_model_folder(settings.folder, Choices(**settings.model_dump(include={f.name for f in fields(Choices)})))

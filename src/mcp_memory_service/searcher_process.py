@@ -47,9 +47,13 @@ class NoEmbedder:
     def __init__(self, model_id: str, dimension: int | None) -> None:
         self.model_id = model_id
         self.dimension = dimension
+        self.max_tokens = None
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         raise EmbedderUnavailable(f"{len(texts)} texts came without their vectors.")
+
+    async def embed_query(self, query: str) -> Vector:
+        raise EmbedderUnavailable(f"A query of {len(query)} characters came without its vector.")
 
     async def warm_up(self) -> None:
         pass

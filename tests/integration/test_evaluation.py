@@ -66,6 +66,22 @@ async def test_a_cached_text_is_embedded_once_also_by_the_next_process(tmp_path:
     await reopened.close()
 
 
+class AsymmetricEmbedder(CountingEmbedder):
+    async def embed_query(self, query: str) -> Vector:
+        return await super().embed_query(f"query: {query}")
+
+
+async def test_a_query_is_cached_apart_from_a_document_of_the_same_words(tmp_path: Path):
+    behind = AsymmetricEmbedder()
+    cached = CachedEmbedder(behind, tmp_path / "vectors.db")
+    (document,) = await cached.embed(["a b"])
+    query = await cached.embed_query("a b")
+    assert (query == await cached.embed_query("a b")).all()
+    assert (query != document).any()
+    assert behind.asked == ["a b", "query: a b"]
+    await cached.close()
+
+
 def notes(count: int) -> list[Memory]:
     texts = [
         f"Project number{i} uses port {9000 + i} for its tunnel. Its owner{i} lives in city{i}, river{i} and hill{i}."

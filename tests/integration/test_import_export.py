@@ -18,7 +18,7 @@ from tests.support.patience import HANG_SECONDS
 from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.cli.lines import PART_LINES
-from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
+from mcp_memory_service.embeddings.minilm import MODEL_ID
 from mcp_memory_service.hybrid_search import indexed_text
 from mcp_memory_service.models import EmbeddedMemory
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
@@ -92,7 +92,7 @@ def test_an_import_can_choose_the_namespace(run_cli: Run):
 
 
 async def test_a_memory_from_a_clock_that_was_ahead_is_imported_as_it_was_exported(run_cli: Run, tmp_path: Path):
-    store = await SqliteVecStorage.open(tmp_path / "cli.db", LocalEmbedder.model_id, 384, indexed_text)
+    store = await SqliteVecStorage.open(tmp_path / "cli.db", MODEL_ID, 384, indexed_text)
     await store.store_batch(
         [EmbeddedMemory(memory("from 2999", at=32_472_144_000_000_000), (np.ones(384, np.float32),))]
     )

@@ -70,9 +70,13 @@ def profiled(calls: Calls) -> Generator[None, None, None]:
 class RandomEmbedder:
     model_id = MODEL_ID
     dimension = DIMENSION
+    max_tokens = None
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         return [_vector(sum(text.encode())) for text in texts]
+
+    async def embed_query(self, query: str) -> Vector:
+        return _vector(sum(query.encode()))
 
     async def warm_up(self) -> None:
         pass

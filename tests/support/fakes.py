@@ -22,9 +22,14 @@ class WordEmbedder:
 
     model_id = "words-64"
     dimension = 64
+    max_tokens: int | None = None
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         return [self.vector(text) for text in texts]
+
+    async def embed_query(self, query: str) -> Vector:
+        (vector,) = await self.embed([query])
+        return vector
 
     @classmethod
     def vector(cls, text: str) -> Vector:

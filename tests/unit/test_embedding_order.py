@@ -9,8 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from tests.support.patience import HANG_SECONDS
 
-from mcp_memory_service.embeddings import local_onnx
-from mcp_memory_service.embeddings.local_onnx import BATCH_TOKENS, MAX_TOGETHER, LocalEmbedder, MiniLM
+from mcp_memory_service.embeddings.local_onnx import MAX_TOGETHER, LocalEmbedder
+from mcp_memory_service.embeddings.minilm import MiniLM
+from mcp_memory_service.embeddings.onnx_model import BATCH_TOKENS, OnnxModel
 from mcp_memory_service.errors import EmbedderUnavailable
 
 A_WHOLE_BATCH = BATCH_TOKENS // 2
@@ -18,7 +19,7 @@ A_WHOLE_BATCH = BATCH_TOKENS // 2
 ALL = 10**6
 
 
-class WatchedModel(MiniLM):
+class WatchedModel(OnnxModel):
     """Works without the real one: a text has as many tokens as words, and its vector points to its first one. Notes
     the first tokens of every batch, and waits at each until its gate lets one more through."""
 
@@ -45,12 +46,12 @@ def model() -> WatchedModel:
 
 
 @pytest.fixture
-def embedder(model: WatchedModel, monkeypatch: pytest.MonkeyPatch) -> LocalEmbedder:
-    def load(_threads: int) -> WatchedModel:
-        return model
+def embedder(model: WatchedModel) -> LocalEmbedder:
+    class Watched(MiniLM):
+        def load(self, threads: int) -> WatchedModel:
+            return model
 
-    monkeypatch.setattr(local_onnx, "MiniLM", load)
-    return LocalEmbedder(threads=1)
+    return LocalEmbedder(threads=1, source=Watched())
 
 
 def store(embedder: LocalEmbedder, first: int, batches: int) -> asyncio.Task[list[NDArray[np.float32]]]:

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,17 @@ import onnxruntime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.fakes import WordEmbedder
 from tests.support.patience import HANG_SECONDS
 
-from mcp_memory_service.embeddings import local_onnx
-from mcp_memory_service.embeddings.chunks import chunk_spans, text_chunks
-from mcp_memory_service.embeddings.local_onnx import LocalEmbedder, MiniLM, batches_by_length
+from mcp_memory_service.embeddings import minilm
+from mcp_memory_service.embeddings.chunks import chunk_spans, chunk_tokens, embed_chunks, text_chunks
+from mcp_memory_service.embeddings.local_onnx import LocalEmbedder
+from mcp_memory_service.embeddings.minilm import MiniLM
+from mcp_memory_service.embeddings.onnx_model import OnnxModel, batches_by_length
 from mcp_memory_service.embeddings.slim_model import with_small_word_embeddings
 from mcp_memory_service.errors import EmbedderUnavailable
+from mcp_memory_service.models import Vector
 
 SLIM_MODEL_SHA256 = "dc1a0b22233d8a16362b14ec16d461235245317b424ed7a8e10fa80eca066bb7"
 
@@ -55,16 +60,16 @@ async def test_meaning_is_nearer_than_words(local_embedder: LocalEmbedder):
 
 
 def test_the_slim_model_is_byte_for_byte_the_one_that_was_measured():
-    model = local_onnx.checked_file(local_onnx.model_path(), local_onnx.MODEL_SHA256)
+    model = minilm.checked_file(minilm.model_path(), minilm.MODEL_SHA256)
     assert hashlib.sha256(with_small_word_embeddings(model)).hexdigest() == SLIM_MODEL_SHA256
 
 
 def test_the_slim_model_computes_the_same_numbers():
-    whole: Any = onnxruntime.InferenceSession(str(local_onnx.model_path()), providers=["CPUExecutionProvider"])
+    whole: Any = onnxruntime.InferenceSession(str(minilm.model_path()), providers=["CPUExecutionProvider"])
     ids = np.array([[101, 9350, 11254, 2622, 102]], dtype=np.int64)
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
     expected = whole.run(["last_hidden_state"], inputs)[0]
-    actual = MiniLM(threads=2).session.run(["last_hidden_state"], inputs)[0]
+    actual = MiniLM().load(threads=2).session.run(["last_hidden_state"], inputs)[0]
     assert np.array_equal(expected, actual)
 
 
@@ -80,7 +85,7 @@ async def test_a_search_does_not_wait_for_all_of_a_large_store(local_embedder: L
 
 @pytest.mark.parametrize("file", ["MODEL_SHA256", "VOCABULARY_SHA256"])
 async def test_a_model_whose_files_are_not_the_expected_ones_is_not_loaded(monkeypatch: pytest.MonkeyPatch, file: str):
-    monkeypatch.setattr(local_onnx, file, "0" * 64)
+    monkeypatch.setattr(minilm, file, "0" * 64)
     embedder = LocalEmbedder(threads=1)
     with pytest.raises(EmbedderUnavailable, match="not the expected one"):
         await embedder.embed(["x"])
@@ -88,7 +93,7 @@ async def test_a_model_whose_files_are_not_the_expected_ones_is_not_loaded(monke
 
 
 async def test_whatever_keeps_the_model_from_loading_is_an_unavailable_embedder(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(local_onnx, "MODEL_PACKAGE", "no_such_package")
+    monkeypatch.setattr(minilm, "MODEL_PACKAGE", "no_such_package")
     embedder = LocalEmbedder(threads=1)
     with pytest.raises(EmbedderUnavailable, match="not installed"):
         await embedder.embed(["x"])
@@ -97,7 +102,7 @@ async def test_whatever_keeps_the_model_from_loading_is_an_unavailable_embedder(
     def damaged(model: bytes) -> bytes:
         return model[:1000]
 
-    monkeypatch.setattr(local_onnx, "with_small_word_embeddings", damaged)
+    monkeypatch.setattr(minilm, "with_small_word_embeddings", damaged)
     with pytest.raises(EmbedderUnavailable, match="cannot be loaded"):
         await embedder.embed(["x"])
     await embedder.close()
@@ -113,21 +118,21 @@ def test_a_changed_file_is_refused(tmp_path: Path):
     path = tmp_path / "model.onnx"
     path.write_bytes(b"something else")
     with pytest.raises(EmbedderUnavailable, match="not the expected one"):
-        local_onnx.checked_file(path, local_onnx.MODEL_SHA256)
+        minilm.checked_file(path, minilm.MODEL_SHA256)
     with pytest.raises(EmbedderUnavailable, match="cannot be read"):
-        local_onnx.checked_file(tmp_path / "missing", local_onnx.MODEL_SHA256)
-    assert local_onnx.checked_file(path, hashlib.sha256(b"something else").hexdigest()) == b"something else"
+        minilm.checked_file(tmp_path / "missing", minilm.MODEL_SHA256)
+    assert minilm.checked_file(path, hashlib.sha256(b"something else").hexdigest()) == b"something else"
 
 
-async def test_the_embedder_loads_on_first_use_and_closes(monkeypatch: pytest.MonkeyPatch):
+async def test_the_embedder_loads_on_first_use_and_closes():
     loaded: list[int] = []
 
-    def load(threads: int) -> MiniLM:
-        loaded.append(threads)
-        return MiniLM(threads)
+    class Noting(MiniLM):
+        def load(self, threads: int) -> OnnxModel:
+            loaded.append(threads)
+            return super().load(threads)
 
-    monkeypatch.setattr(local_onnx, "MiniLM", load)
-    embedder = LocalEmbedder(threads=1)
+    embedder = LocalEmbedder(threads=1, source=Noting())
     assert loaded == []
     await embedder.warm_up()
     assert len(await embedder.embed(["a", "b"])) == 2
@@ -198,16 +203,38 @@ def test_the_spans_of_chunks_are_the_cuts_that_vectors_were_made_of(text: str, s
 
 
 def test_chunks_fit_the_model():
-    tokenizer = MiniLM(threads=1).tokenizer
+    tokenizer = MiniLM().load(threads=1).tokenizer
     tokenizer.no_truncation()
     prose = "The tunnel forwards traffic from the public server to the laboratory at home. " * 60
     code = "def authenticate_user(request: HttpRequest) -> Optional[User]: return verify(request.token_id)\n" * 40
     chinese = "如何在家庭实验室中部署服务并保持其长期稳定运行。" * 60
     for text in (prose, code, chinese):
         lengths = [len(tokenizer.encode(chunk, add_special_tokens=True).ids) for chunk in text_chunks(text)]
-        assert max(lengths) <= local_onnx.MAX_TOKENS
+        assert max(lengths) <= minilm.MAX_TOKENS
         assert len(lengths) > 3
-    tokenizer.enable_truncation(local_onnx.MAX_TOKENS)
+    tokenizer.enable_truncation(minilm.MAX_TOKENS)
+
+
+class ShortSighted(WordEmbedder):
+    """Reads half of what the usual model reads."""
+
+    max_tokens = 128
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        self.seen += texts
+        return await super().embed(texts)
+
+
+async def test_chunks_are_shorter_for_a_model_that_reads_less_and_no_longer_for_one_that_reads_more():
+    text = "word " * 400
+    embedder = ShortSighted()
+    ((*vectors,),) = await embed_chunks(embedder, [text])
+    assert max(len(chunk.split()) for chunk in embedder.seen) == 110
+    assert len(vectors) == len(embedder.seen)
+    assert [chunk_tokens(limit) for limit in (None, 8192, 512, 256, 128, 1)] == [220, 220, 220, 220, 110, 1]
 
 
 @given(st.lists(st.integers(1, 256), max_size=60), st.integers(1, 600))

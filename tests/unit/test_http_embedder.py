@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 import numpy as np
@@ -20,7 +21,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_embedder, "FIRST_PAUSE_SECONDS", 0.001)
 
 
-def embedder(answer: Answer, api: EmbeddingApi = "openai", dimension: int | None = None, **more: int) -> HttpEmbedder:
+def embedder(answer: Answer, api: EmbeddingApi = "openai", dimension: int | None = None, **more: Any) -> HttpEmbedder:
     server = EmbeddingServer("http://embed.test/v1/", api, "m1", api_key="secret", dimension=dimension, **more)
     return HttpEmbedder(server, transport=httpx.MockTransport(answer))
 
@@ -55,6 +56,23 @@ async def test_each_protocol_gives_unit_vectors_in_order(api: EmbeddingApi, answ
     assert np.allclose(vectors[1], np.array([3, 1, 0]) / np.sqrt(10))
     assert (client.model_id, client.dimension) == (f"{api}:m1", 3)
     await client.close()
+
+
+async def test_queries_and_documents_may_have_prefixes_which_are_part_of_the_model():
+    asked: list[str] = []
+
+    def noting(request: httpx.Request) -> httpx.Response:
+        asked.extend(json.loads(request.content)["input"])
+        return openai(request)
+
+    plain = embedder(noting)
+    client = embedder(noting, query_prefix="query: ", document_prefix="passage: ", max_tokens=128)
+    await client.embed(["a"])
+    await client.embed_query("b")
+    assert asked == ["passage: a", "query: b"]
+    other = embedder(noting, query_prefix="search: ")
+    assert (plain.model_id, plain.max_tokens, client.max_tokens) == ("openai:m1", None, 128)
+    assert len({plain.model_id, client.model_id, other.model_id}) == 3
 
 
 async def test_texts_are_sent_in_batches():

@@ -113,6 +113,7 @@ for _name, _target, _summary in (
     ("migrate", "migrate.migrate", "Copy all memories from one store to another, and check the copy."),
     ("import", "transfer.import_memories", "Store every line of FILE (JSON Lines; - is standard input)."),
     ("export", "transfer.export", "Write all memories as JSON Lines to the new file FILE, or to standard output."),
+    ("embeddings", "embeddings.embeddings", "Check a model that turns texts into vectors."),
     ("keys", "keys.keys", "Keys for several callers, each with its namespaces and scopes."),
     ("demo", "demo.demo", "Store a dozen memories in a temporary file and show a search with its score breakdown."),
     ("eval", "eval.evaluation", "Measure how well memories are found, and fit the weights to a store."),

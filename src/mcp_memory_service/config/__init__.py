@@ -1,6 +1,6 @@
 """Settings from flags, the environment, `.env` and secret files; for the entry points and the composition root only."""
 
-from .embedding import EmbeddingSettings
+from .embedding import EMBEDDING_PREFIX, EmbeddingSettings
 from .env_files import EnvFile, config_folder, env_file_left_alone, env_file_to_read
 from .hybrid import HybridSearchSettings
 from .loading import (
@@ -16,6 +16,7 @@ from .qdrant import QdrantSettings
 from .settings import Settings, is_loopback, require_key_for_open_address
 
 __all__ = [
+    "EMBEDDING_PREFIX",
     "EmbeddingSettings",
     "EnvFile",
     "HybridSearchSettings",

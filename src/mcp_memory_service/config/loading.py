@@ -35,8 +35,8 @@ def load_settings(overrides: Mapping[str, Any] | None = None, env_file: EnvFile 
     """Settings with flags winning over the environment, and that over a file; a bad value is one line that says what is
     allowed.
 
-    `overrides` holds field names of `Settings`, of `HybridSearchSettings` and (as `qdrant_…`) of `QdrantSettings`, side
-    by side as the flags are.
+    `overrides` holds field names of `Settings`, of `HybridSearchSettings` and (as `qdrant_…` and `embedding_…`) of the
+    other groups, side by side as the flags are.
     """
     folder = os.environ.get(SECRETS_DIR_VARIABLE)
     if folder and not Path(folder).is_dir():
@@ -44,10 +44,12 @@ def load_settings(overrides: Mapping[str, Any] | None = None, env_file: EnvFile 
     given = {name: value for name, value in (overrides or {}).items() if value is not None}
     hybrid = {name: given.pop(name) for name in HybridSearchSettings.model_fields if name in given}
     qdrant = {name: given.pop(f"qdrant_{name}") for name in QdrantSettings.model_fields if f"qdrant_{name}" in given}
+    fields = EmbeddingSettings.model_fields
+    embedding = {name: given.pop(f"embedding_{name}") for name in fields if f"embedding_{name}" in given}
     try:
         groups: dict[str, Any] = {
             "hybrid": HybridSearchSettings(**_in_file(HybridSearchSettings, env_file) | hybrid),
-            "embedding": EmbeddingSettings(**_in_file(EmbeddingSettings, env_file)),
+            "embedding": EmbeddingSettings(**_in_file(EmbeddingSettings, env_file) | embedding),
             "qdrant": QdrantSettings(**_in_file(QdrantSettings, env_file) | qdrant),
         }
         return Settings(**_in_file(Settings, env_file) | groups | given)

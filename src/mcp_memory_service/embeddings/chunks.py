@@ -8,8 +8,10 @@ from typing import NamedTuple
 from ..models import Vector
 from .base import Embedder
 
-# all-MiniLM-L6-v2 reads 256 tokens including two marks; the estimate below is rough, so some room is left.
+# all-MiniLM-L6-v2 reads 256 tokens including two marks; the estimate below is rough, so some room is left. A model that
+# reads more is given no longer ones.
 CHUNK_TOKENS = 220
+CHUNK_SHARE = CHUNK_TOKENS / 256
 OVERLAP_TOKENS = 30
 # English words of prose take 1.2 tokens on average; names, numbers and code about one for every four characters.
 _CHARACTERS_PER_TOKEN = 4
@@ -40,10 +42,20 @@ def chunk_spans(text: str, size: int = CHUNK_TOKENS, overlap: int = OVERLAP_TOKE
     return list(_spans(pieces, size, overlap))
 
 
+def chunk_tokens(max_tokens: int | None) -> int:
+    """How long the chunks are for a model that reads so many tokens of a text."""
+    return CHUNK_TOKENS if max_tokens is None else max(1, min(CHUNK_TOKENS, int(max_tokens * CHUNK_SHARE)))
+
+
+def estimated_tokens(text: str) -> int:
+    return sum(_estimated_tokens(match.group(1)) for match in _PIECE.finditer(text))
+
+
 async def embed_chunks(embedder: Embedder, texts: Sequence[str]) -> list[tuple[Vector, ...]]:
     """The vectors of each text, one for each of its chunks, all made in one call."""
     # Every word is looked at: a large batch would hold the event loop for most of a second.
-    chunks = await asyncio.to_thread(lambda: [text_chunks(text) for text in texts])
+    size = chunk_tokens(embedder.max_tokens)
+    chunks = await asyncio.to_thread(lambda: [text_chunks(text, size) for text in texts])
     vectors = iter(await embedder.embed([chunk for of_text in chunks for chunk in of_text]))
     return [tuple(next(vectors) for _ in of_text) for of_text in chunks]
 

@@ -1,6 +1,8 @@
 """Vectors from an embedding server that speaks the OpenAI, TEI or Ollama protocol."""
 
 import asyncio
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -30,6 +32,9 @@ class EmbeddingServer:
     dimension: int | None = None
     timeout_seconds: float = 30.0
     max_batch: int = 32
+    query_prefix: str = ""
+    document_prefix: str = ""
+    max_tokens: int | None = None
 
 
 class HttpEmbedder:
@@ -45,22 +50,38 @@ class HttpEmbedder:
 
     @property
     def model_id(self) -> str:
-        return f"{self._server.api}:{self._server.model}"
+        return f"{self._server.api}:{self._server.model}{self._prefixes()}"
 
     @property
     def dimension(self) -> int | None:
         return self._dimension
 
+    @property
+    def max_tokens(self) -> int | None:
+        return self._server.max_tokens
+
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        return await self._embed([self._server.document_prefix + text for text in texts])
+
+    async def embed_query(self, query: str) -> Vector:
+        (vector,) = await self._embed([self._server.query_prefix + query])
+        return vector
+
+    async def _embed(self, texts: Sequence[str]) -> list[Vector]:
         size = self._server.max_batch
         batches = [texts[start : start + size] for start in range(0, len(texts), size)]
         return [vector for batch in batches for vector in await self._embed_batch(batch)]
 
     async def warm_up(self) -> None:
-        await self.embed(["warm up"])
+        await self.embed_query("warm up")
 
     async def close(self) -> None:
         await self._client.aclose()
+
+    def _prefixes(self) -> str:
+        """Vectors with other prefixes are others."""
+        prefixes = (self._server.query_prefix, self._server.document_prefix)
+        return f"+prefixes-{hashlib.sha256(json.dumps(prefixes).encode()).hexdigest()[:8]}" if any(prefixes) else ""
 
     async def _embed_batch(self, batch: Sequence[str]) -> list[Vector]:
         path, body = _request(self._server, list(batch))

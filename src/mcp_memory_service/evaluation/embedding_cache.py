@@ -37,6 +37,10 @@ class CachedEmbedder:
     def dimension(self) -> int | None:
         return self._embedder.dimension
 
+    @property
+    def max_tokens(self) -> int | None:
+        return self._embedder.max_tokens
+
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         digests = [self._digest(text) for text in texts]
         known = await asyncio.to_thread(self._known, digests)
@@ -47,6 +51,14 @@ class CachedEmbedder:
             await asyncio.to_thread(self._keep, new)
             known = {**known, **new}
         return [known[digest] for digest in digests]
+
+    async def embed_query(self, query: str) -> Vector:
+        digest = self._digest(f"query\0{query}")
+        known = await asyncio.to_thread(self._known, [digest])
+        if not known:
+            known = {digest: await self._embedder.embed_query(query)}
+            await asyncio.to_thread(self._keep, known)
+        return known[digest]
 
     async def warm_up(self) -> None:
         await self._embedder.warm_up()

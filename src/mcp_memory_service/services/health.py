@@ -55,8 +55,15 @@ class TrackedEmbedder:
     def dimension(self) -> int | None:
         return self._embedder.dimension
 
+    @property
+    def max_tokens(self) -> int | None:
+        return self._embedder.max_tokens
+
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         return await self._tracked(self._embedder.embed(texts))
+
+    async def embed_query(self, query: str) -> Vector:
+        return await self._tracked(self._embedder.embed_query(query))
 
     async def warm_up(self) -> None:
         await self._tracked(asyncio.wait_for(self._embedder.warm_up(), WARM_UP_TIMEOUT_SECONDS))

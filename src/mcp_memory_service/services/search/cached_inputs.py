@@ -113,7 +113,7 @@ class QueryVectors:
         self._known.forget(hashlib.sha256(query.encode()).digest())
 
     async def _embedded(self, key: bytes, query: str) -> Vector:
-        (embedded,) = await self._embedder.embed([query])
+        embedded = await self._embedder.embed_query(query)
         vector = np.array(embedded)  # a copy: it may be one row of a batch, and must not keep the others
         vector.setflags(write=False)
         self._known.put(key, vector)

@@ -195,8 +195,9 @@ def _require_same_embedding(pinned: Pinned, model_id: str, dimension: int | None
     if pinned.model_id != model_id:
         raise EmbeddingMismatch(
             f"This collection was made with the embedding model {pinned.model_id!r}, but {model_id!r} is configured."
-            " Vectors of different models cannot be compared: set the MCP_MEMORY_EMBEDDING_* variables back, or name"
-            " another collection with MCP_MEMORY_QDRANT_COLLECTION."
+            " Vectors of different models cannot be compared: set the MCP_MEMORY_EMBEDDING_* variables back, name"
+            " another collection with MCP_MEMORY_QDRANT_COLLECTION, or copy this one to another with mcp-memory"
+            " migrate, which embeds it anew."
         )
     if dimension is not None and pinned.dimension != dimension:
         raise EmbeddingMismatch(

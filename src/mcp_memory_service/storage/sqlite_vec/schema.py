@@ -151,8 +151,8 @@ def pin_embedding(connection: apsw.Connection, model_id: str, dimension: int | N
     if pinned_model is not None and pinned_model != model_id:
         raise EmbeddingMismatch(
             f"This store was made with the embedding model {pinned_model!r}, but {model_id!r} is configured. Vectors of"
-            " different models cannot be compared: set the MCP_MEMORY_EMBEDDING_* variables back, or name a new file"
-            " with MCP_MEMORY_SQLITE_PATH."
+            " different models cannot be compared: set the MCP_MEMORY_EMBEDDING_* variables back, name a new file with"
+            " MCP_MEMORY_SQLITE_PATH, or copy this one to a new file with mcp-memory migrate, which embeds it anew."
         )
     if pinned_dimension is not None and dimension is not None and pinned_dimension != dimension:
         raise EmbeddingMismatch(
