@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,7 +15,14 @@ from mcp_memory_service.config import HybridSearchSettings, load_settings
 from mcp_memory_service.errors import InvalidInput
 from mcp_memory_service.evaluation.embedding_cache import CachedEmbedder
 from mcp_memory_service.evaluation.sweep import judge
-from mcp_memory_service.evaluation.tuning import feedback_queries, load_for_tuning, tune, weights_of
+from mcp_memory_service.evaluation.tuning import (
+    feedback_queries,
+    load_for_tuning,
+    render_tuning,
+    tune,
+    tuning_json,
+    weights_of,
+)
 from mcp_memory_service.hybrid_search import RankingPolicy
 from mcp_memory_service.models import (
     Feedback,
@@ -99,6 +107,8 @@ async def test_weights_that_win_by_chance_are_not_accepted(store: MemoryStore):
     assert report.accepted == (report.proposed != report.current and report.gain_interval_95.low > 0)
     assert report.held_out_queries == 30
     assert report.in_force == (report.proposed if report.accepted else report.current)
+    assert f"| proposed              | now | {report.gain.mean:+.4f} | " in render_tuning(report)
+    assert tuning_json(report)["held_out_paired_difference"]["is_noise"] == (not report.accepted)
 
 
 async def test_bad_weights_are_replaced_by_better_ones(store: MemoryStore):
@@ -134,11 +144,18 @@ def test_run_and_sweep_from_the_command_line(run_cli: RunCli, tmp_path: Path):
     ]  # fmt: skip
     (result,) = json.loads((out / "results.json").read_text())
     assert result["rows"]["hybrid"]["means"]["ndcg_at_10"] == 1.0
+    difference = result["rows"]["hybrid"]["paired_difference"]
+    assert difference["reference"] in {"vector", "keyword"}
+    assert difference["by_measure"]["ndcg_at_10"] == {"mean": 0.0, "interval_95": [0.0, 0.0], "is_noise": True}
+    assert difference["ndcg_at_10_by_category"] == {"kind": {"mean": 0.0, "interval_95": [0.0, 0.0], "is_noise": True}}
+    assert result["rows"]["vector"]["paired_difference"] is None
+    assert re.search(r"\| hybrid +\| (vector|keyword) +\| \+0.0000 \| \+0.0000 to \+0.0000 \| noise \|", ran.out)
     assert (out / "results.svg").read_text().startswith("<?xml")
     swept = run_cli("eval", "sweep", "--data", str(folder), "--cache", cache, "--out", str(out))
     assert swept.code == 0, swept.err
     assert swept.out.startswith("Alpha    | Hit@10 | MRR    | NDCG@10\n")
     assert swept.out.count("← Optimal") == 1
+    assert swept.out.count("| default | ") == 11
     assert len(json.loads((out / "sweep.json").read_text())["rows"]) == 12
     assert (out / "sweep.svg").is_file()
 

@@ -23,6 +23,7 @@ ANY_LENGTH = ServiceLimits(max_content_chars=sys.maxsize)
 
 # Each row of a report: how the search is asked.
 ROWS: Mapping[str, SearchMode] = {"vector": "semantic", "keyword": "keyword", "hybrid": "hybrid"}
+SIGNAL_ROWS = ("vector", "keyword")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +93,27 @@ class Collections:
         return [document for found in hashes for document in known[found]]
 
 
-async def ask_dataset(
-    dataset: Dataset, collections: Collections, progress: Progress, tuned: Collections | None = None
-) -> dict[str, list[Answer]]:
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One way of asking all queries."""
+
+    collections: Collections
+    mode: SearchMode
+    compared_with: tuple[str, ...] = ()
+    """Other rows, the best of which is the reference."""
+
+
+def rows_of(collections: Collections) -> dict[str, Row]:
+    """Each signal alone, and hybrid search against the better of them."""
+    return {row: Row(collections, mode, SIGNAL_ROWS if mode == "hybrid" else ()) for row, mode in ROWS.items()}
+
+
+async def ask_dataset(dataset: Dataset, rows: Mapping[str, Row], progress: Progress) -> dict[str, list[Answer]]:
     """Every query of a loaded dataset by every row. The rows take turns, so that a busy machine slows them alike."""
-    rows: dict[str, tuple[Collections, SearchMode]] = {row: (collections, mode) for row, mode in ROWS.items()}
-    if tuned:
-        rows["tuned"] = (tuned, "hybrid")
-    answers: dict[str, list[Answer]] = {row: [] for row in rows}
+    answers: dict[str, list[Answer]] = {name: [] for name in rows}
     for number, query in enumerate(dataset.queries, start=1):
-        for row, (asked, mode) in rows.items():
-            answers[row].append(await asked.answer(query, mode))
+        for name, row in rows.items():
+            answers[name].append(await row.collections.answer(query, row.mode))
         progress(f"ask {dataset.name}", number, len(dataset.queries))
     return answers
 

@@ -16,7 +16,7 @@ from .dataset import Dataset
 from .embedding_cache import CachedEmbedder
 from .ground_truth import LabelledQuery, answerable
 from .report import DatasetReport, report_of
-from .runner import Collections, ask_dataset, clean_text
+from .runner import Collections, Row, ask_dataset, clean_text, rows_of
 from .sweep import SweepRow, judge, sweep
 from .tuning import MAX_MEMORIES, TuningReport, feedback_queries, load_for_tuning, tune, with_weights
 
@@ -42,9 +42,12 @@ async def run_dataset(
         collections = Collections(storage, embedder, policy)
         await collections.load(dataset, progress)
         tuning = await _tune_dataset(dataset, settings, cache, progress) if tuned else None
-        fitted = collections.with_policy(with_weights(policy, tuning.in_force)) if tuning else None
-        answers = await ask_dataset(dataset, collections, progress, fitted)
-    return report_of(dataset.name, dataset.documents, answers), tuning
+        rows = rows_of(collections)
+        if tuning:
+            fitted = collections.with_policy(with_weights(policy, tuning.in_force))
+            rows["tuned"] = Row(fitted, "hybrid", compared_with=("hybrid",))
+        answers = await ask_dataset(dataset, rows, progress)
+    return report_of(dataset, rows, answers), tuning
 
 
 async def sweep_dataset(

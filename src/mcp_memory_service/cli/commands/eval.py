@@ -17,7 +17,7 @@ from ...evaluation.ground_truth import load_ground_truth
 from ...evaluation.plots import plot_reports, plot_sweep, require_plotting
 from ...evaluation.report import DatasetReport, render_report, report_json
 from ...evaluation.sweep import ALPHAS, SWEPT_WEIGHTS, render_sweep, sweep_json
-from ...evaluation.tuning import render_tuning
+from ...evaluation.tuning import render_tuning, tuning_json
 from ...evaluation.use_cases import StoreTuning, roll_back_tuning, run_dataset, sweep_dataset, sweep_store, tune_store
 from ..flags import JSON, RANKING, STORAGE, with_settings
 from ..progress import ProgressLine
@@ -157,7 +157,8 @@ def tune(dry_run: bool, settings: Settings, as_json: bool) -> None:
         render_tuning(tuned.report),
         _outcome(tuned, dry_run=dry_run),
     )
-    show(asdict(tuned) | {"reason": tuned.report.reason}, "\n".join(text), as_json=as_json)
+    result = asdict(tuned) | {"report": tuning_json(tuned.report), "reason": tuned.report.reason}
+    show(result, "\n\n".join(text), as_json=as_json)
 
 
 @evaluation.command()
