@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -55,6 +55,21 @@ class CountingEmbedder(WordEmbedder):
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         self.asked += texts
         return await super().embed(texts)
+
+
+def write_set(
+    folder: Path,
+    corpus: Sequence[Mapping[str, object]],
+    queries: Sequence[Mapping[str, object]],
+    relevant: Sequence[tuple[str, str]],
+    haystacks: Sequence[Mapping[str, object]] = (),
+) -> Path:
+    folder.mkdir()
+    files = {"corpus": corpus, "queries": queries} | ({"haystacks": haystacks} if haystacks else {})
+    for name, rows in files.items():
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "qrels.tsv").write_text("".join(f"{query}\t{document}\t1\n" for query, document in relevant))
+    return folder
 
 
 async def test_a_cached_text_is_embedded_once_also_by_the_next_process(tmp_path: Path):
@@ -158,6 +173,28 @@ def test_run_and_sweep_from_the_command_line(run_cli: RunCli, tmp_path: Path):
     assert swept.out.count("| default | ") == 11
     assert len(json.loads((out / "sweep.json").read_text())["rows"]) == 12
     assert (out / "sweep.svg").is_file()
+
+
+def test_a_query_means_the_time_when_it_was_asked(run_cli: RunCli, tmp_path: Path):
+    days = ("2021-05-10", "2022-05-10", "2023-05-10")
+    others = ("Bread needs flour", "Rain in the mountains", "A song of the sea", "Shoes for the run", "Tea is ready")
+    folder = write_set(
+        tmp_path / "moves",
+        corpus=[
+            *({"id": day, "text": f"The server has moved {day}", "created_at": f"{day}T12:00:00"} for day in days),
+            *({"id": text, "text": text, "created_at": "2020-01-01"} for text in others),
+        ],
+        queries=[
+            {"id": day, "text": "Has the server moved yesterday?", "meta": {field: f"{day[:-2]}11T08:00:00"}}
+            for day, field in zip(days, ("asked_at", "asked_after", "asked_at"), strict=True)
+        ],
+        relevant=[(day, day) for day in days],
+    )
+    cache = str(tmp_path / "cache")
+    (ran,) = json.loads(run_cli("eval", "run", "--data", str(folder), "--cache", cache, "--json").out)
+    assert ran["rows"]["hybrid"]["means"]["hit_at_1"] == 1.0
+    swept = json.loads(run_cli("eval", "sweep", "--data", str(folder), "--cache", cache, "--json").out)
+    assert swept["rows"][0]["hit_at_1"] == 1.0
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,11 @@ def write_dataset(folder: Path, *, gzipped: bool = False, haystacks: bool = Fals
         ],
         "queries": [
             {"id": "q1", "text": "what is first"},
-            {"id": "q2", "text": "in one", "meta": {"scope": "one", "type": "kind"}},
+            {
+                "id": "q2",
+                "text": "in one",
+                "meta": {"scope": "one", "type": "kind", "asked_after": "2025-02-01T00:00:00", "answer": 7},
+            },
             {"id": "q3", "text": "without gold"},
         ],
     }
@@ -56,6 +60,7 @@ def test_a_folder_becomes_collections_and_queries(tmp_path: Path, gzipped: bool)
         WHOLE_CORPUS: ["a", "b", "c"],
         "one": ["b"],
     }
+    assert [query.asked_at for query in dataset.queries] == [None, 1_738_368_000_000_000]
     first, second = dataset.collections[WHOLE_CORPUS][:2]
     assert (first.session, first.sequence, second.sequence) == ("s", 1, 2)
     assert first.created_at == 1_735_787_045_000_000
@@ -71,6 +76,7 @@ def test_a_haystack_is_a_collection_of_its_own(tmp_path: Path):
     [
         ({"corpus.jsonl": '{"id": "a"}\n'}, "corpus.jsonl, line 1: the field 'text' is missing"),
         ({"queries.jsonl": "{}\nno json"}, "queries.jsonl, line 1"),
+        ({"queries.jsonl": '{"id": "q1", "text": "x", "meta": {"asked_at": "May"}}\n'}, "line 1: Invalid isoformat"),
         ({"qrels.tsv": "q1 a 1\n"}, "qrels.tsv, line 1"),
         ({"qrels.tsv": "query-id\tcorpus-id\tscore\n\nq9\ta\t1\n"}, "no query with a relevant one"),
         ({"corpus.jsonl": ""}, "has no document"),

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from ..embeddings.base import Embedder
 from ..hybrid_search import RankingPolicy
 from ..models import MemoryDraft, Progress, SearchMode, SearchRequest, content_hash
-from ..services import MemoryService, ServiceLimits
+from ..services import AskedSignals, MemoryService, ServiceLimits
 from ..storage.ports import Store
+from ..timestamps import now_microseconds
 from .dataset import Dataset, Document, EvaluationQuery
 from .metrics import DEPTH, Measures, measure
 
@@ -36,13 +37,24 @@ class Answer:
     alpha: float
 
 
+class Clock:
+    """The time for a service: that of a query if it has one, else the real one."""
+
+    def __init__(self) -> None:
+        self.moment: int | None = None
+
+    def __call__(self) -> int:
+        return now_microseconds() if self.moment is None else self.moment
+
+
 class Collections:
     """The collections of a dataset, each a namespace of one store."""
 
     def __init__(self, storage: Store, embedder: Embedder, policy: RankingPolicy) -> None:
         self._storage = storage
         self._embedder = embedder
-        self._service = MemoryService(storage, embedder, policy, ANY_LENGTH)
+        self._clock = Clock()
+        self._service = MemoryService(storage, embedder, policy, ANY_LENGTH, now=self._clock)
         self._documents: dict[str, dict[str, list[str]]] = defaultdict(dict)
         self._hashes: dict[str, dict[str, str]] = defaultdict(dict)
 
@@ -80,12 +92,19 @@ class Collections:
         return relevant
 
     async def answer(self, query: EvaluationQuery, mode: SearchMode) -> Answer:
-        service = self.service(query.collection)
+        service = self._service_for(query)
         started = time.perf_counter()
         found = await service.search(SearchRequest(query.text, page_size=DEPTH, mode=mode))
         took_ms = (time.perf_counter() - started) * 1000.0
         ranked = self.documents(query.collection, [hit.memory.content_hash for hit in found.results])
         return Answer(query, measure(ranked, query.relevant), took_ms, found.alpha_used)
+
+    async def ask_signals(self, query: EvaluationQuery) -> AskedSignals:
+        return await self._service_for(query).ask_signals(query.text)
+
+    def _service_for(self, query: EvaluationQuery) -> MemoryService:
+        self._clock.moment = query.asked_at
+        return self.service(query.collection)
 
     def documents(self, collection: str, hashes: Sequence[str]) -> list[str]:
         """The documents behind memories; those of equal text are one memory, and count in the order of the corpus."""

@@ -11,7 +11,9 @@ from ..hybrid_search import RankingPolicy
 from ..models import Progress
 from ..services import AskedSignals, MemoryService
 from .confidence import PairedDifference, paired_difference
+from .dataset import Dataset
 from .metrics import DEPTH, Grades, Measures, mean_measures, measure
+from .runner import Collections
 from .tables import difference_table
 
 # By the name that a user gives: the field of the policy.
@@ -52,6 +54,17 @@ async def judge(
     for number, (service, text, relevant) in enumerate(queries, start=1):
         judged.append(Judged(service, await service.ask_signals(text), relevant))
         progress(doing, number, len(queries))
+    return judged
+
+
+async def judge_dataset(dataset: Dataset, collections: Collections, progress: Progress) -> list[Judged]:
+    """The queries of a loaded dataset of which a relevant document is there."""
+    judged: list[Judged] = []
+    for number, query in enumerate(dataset.queries, start=1):
+        if relevant := collections.hashes(query):
+            asked = await collections.ask_signals(query)
+            judged.append(Judged(collections.service(query.collection), asked, relevant))
+        progress("ask", number, len(dataset.queries))
     return judged
 
 

@@ -17,7 +17,7 @@ from .embedding_cache import CachedEmbedder
 from .ground_truth import LabelledQuery, answerable
 from .report import DatasetReport, report_of
 from .runner import Collections, Row, ask_dataset, clean_text, rows_of
-from .sweep import SweepRow, judge, sweep
+from .sweep import SweepRow, judge, judge_dataset, sweep
 from .tuning import MAX_MEMORIES, TuningReport, feedback_queries, load_for_tuning, tune, with_weights
 
 
@@ -57,14 +57,10 @@ async def sweep_dataset(
         policy = settings.hybrid.policy()
         collections = Collections(storage, embedder, policy)
         await collections.load(dataset, progress)
-        queries = [
-            (collections.service(query.collection), query.text, relevant)
-            for query in dataset.queries
-            if (relevant := collections.hashes(query))
-        ]
-        if not queries:
+        judged = await judge_dataset(dataset, collections, progress)
+        if not judged:
             raise InvalidInput(f"No relevant document of {dataset.name} is in its corpus.", reason="dataset_empty")
-        return await sweep(await judge(queries, progress), policy, weight, values, progress)
+        return await sweep(judged, policy, weight, values, progress)
 
 
 async def sweep_store(
