@@ -154,9 +154,8 @@ def test_run_and_sweep_from_the_command_line(run_cli: RunCli, tmp_path: Path):
     ran = run_cli("eval", "run", "--data", str(folder), "--cache", cache, "--out", str(out))
     assert ran.code == 0, ran.err
     assert "## tiny: 3 documents, 2 queries" in ran.out
-    assert [line.split("|")[1].strip() for line in ran.out.splitlines()[2:7]] == [
-        "search", "-------", "vector", "keyword", "hybrid",
-    ]  # fmt: skip
+    header, _, *rows = [line.split("|")[1].strip() for line in ran.out.splitlines()[2:9]]
+    assert [header, *rows] == ["search", "vector", "keyword", "hybrid", "keyword, filtered", "hybrid, filtered"]
     (result,) = json.loads((out / "results.json").read_text())
     assert result["rows"]["hybrid"]["means"]["ndcg_at_10"] == 1.0
     difference = result["rows"]["hybrid"]["paired_difference"]
@@ -195,6 +194,49 @@ def test_a_query_means_the_time_when_it_was_asked(run_cli: RunCli, tmp_path: Pat
     assert ran["rows"]["hybrid"]["means"]["hit_at_1"] == 1.0
     swept = json.loads(run_cli("eval", "sweep", "--data", str(folder), "--cache", cache, "--json").out)
     assert swept["rows"][0]["hit_at_1"] == 1.0
+
+
+def test_collections_are_also_measured_filtered_in_one_store(run_cli: RunCli, tmp_path: Path):
+    """Two conversations say the same words, and share one text: each query must find its own, and both the shared."""
+    told = {"a": "Anna bought a green bicycle", "b": "Boris bought a green bicycle"}
+    asked = ("who bought a green bicycle", "when does the shop close")
+    scopes = write_set(
+        tmp_path / "scopes",
+        corpus=[
+            {"id": f"{scope}{number}", "text": text, "meta": {"scope": scope}}
+            for scope in told
+            for number, text in enumerate((told[scope], "The shop closes at noon", f"Only {scope} was there"))
+        ],
+        queries=[
+            {"id": f"{scope}/{number}", "text": text, "meta": {"scope": scope}}
+            for scope in told
+            for number, text in enumerate(asked)
+        ],
+        relevant=[(f"{scope}/{number}", f"{scope}{number}") for scope in told for number in range(len(asked))],
+    )
+    haystacks = write_set(
+        tmp_path / "haystacks",
+        corpus=[{"id": name, "text": f"{name} bought a green bicycle"} for name in ("Anna", "Boris", "Clara")],
+        queries=[{"id": name, "text": "who bought a green bicycle"} for name in ("Anna", "Boris")],
+        relevant=[("Anna", "Anna"), ("Boris", "Boris")],
+        haystacks=[{"qid": "Anna", "ids": ["Anna"]}, {"qid": "Boris", "ids": ["Boris"]}],
+    )
+    single = write_set(
+        tmp_path / "single", [{"id": "a", "text": "a note"}], [{"id": "q", "text": "note"}], [("q", "a")]
+    )
+    out = tmp_path / "out"
+    sets = [flag for folder in (scopes, haystacks, single) for flag in ("--data", str(folder))]
+    ran = run_cli("eval", "run", *sets, "--cache", str(tmp_path / "cache"), "--out", str(out))
+    assert ran.code == 0, ran.err
+    one, other, alone = json.loads((out / "results.json").read_text())
+    for result in (one, other):
+        assert list(result["rows"]) == ["vector", "keyword", "hybrid", "keyword, filtered", "hybrid, filtered"]
+        assert [row["means"]["recall_all_at_5"] for row in result["rows"].values()] == [1.0] * 5
+        assert result["rows"]["hybrid, filtered"]["paired_difference"]["reference"] == "hybrid"
+    assert [row["means"]["hit_at_1"] for row in other["rows"].values()] == [1.0] * 5, "nothing but the haystack"
+    assert list(alone["rows"]) == ["vector", "keyword", "hybrid"]
+    ran = run_cli("eval", "run", "--data", str(scopes), "--no-filtered", "--cache", str(tmp_path / "cache"), "--json")
+    assert list(json.loads(ran.out)[0]["rows"]) == ["vector", "keyword", "hybrid"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from .dataset import Dataset
 from .embedding_cache import CachedEmbedder
 from .ground_truth import LabelledQuery, answerable
 from .report import DatasetReport, report_of
-from .runner import Collections, Row, ask_dataset, clean_text, rows_of
+from .runner import Collections, Row, ask_dataset, clean_text, filtered_rows, rows_of
 from .sweep import SweepRow, judge, judge_dataset, sweep
 from .tuning import MAX_MEMORIES, TuningReport, feedback_queries, load_for_tuning, tune, with_weights
 
@@ -33,16 +33,31 @@ class StoreTuning:
     """The weights as they are now in force; None if they were not accepted, or should not be saved."""
 
 
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What is measured beside vector, keyword and hybrid search, each in a store of its own."""
+
+    tuned: bool = False
+    """Weights fitted to the dataset."""
+    filtered: bool = True
+    """All collections in one store, told apart by a filter; of a dataset with only one this would be the same again."""
+
+
 async def run_dataset(
-    dataset: Dataset, settings: Settings, cache: Path, progress: Progress, *, tuned: bool = False
+    dataset: Dataset, settings: Settings, cache: Path, progress: Progress, options: RunOptions | None = None
 ) -> tuple[DatasetReport, TuningReport | None]:
-    """Store a dataset in a temporary store and measure every row; `tuned` adds one with weights fitted to it."""
-    policy = settings.hybrid.policy()
-    async with _temporary_store(settings, cache) as (storage, embedder):
+    """Store a dataset in a temporary store and measure every row."""
+    options, policy = options or RunOptions(), settings.hybrid.policy()
+    async with _temporary_store(settings, cache) as (storage, embedder), AsyncExitStack() as opened:
         collections = Collections(storage, embedder, policy)
         await collections.load(dataset, progress)
-        tuning = await _tune_dataset(dataset, settings, cache, progress) if tuned else None
         rows = rows_of(collections)
+        if options.filtered and len(dataset.collections) > 1:
+            one_store, _ = await opened.enter_async_context(_temporary_store(settings, cache))
+            together = Collections(one_store, embedder, policy, filtered=True)
+            await together.load(dataset, progress)
+            rows |= filtered_rows(together)
+        tuning = await _tune_dataset(dataset, settings, cache, progress) if options.tuned else None
         if tuning:
             fitted = collections.with_policy(with_weights(policy, tuning.in_force))
             rows["tuned"] = Row(fitted, "hybrid", compared_with=("hybrid",))

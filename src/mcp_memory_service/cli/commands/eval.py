@@ -18,7 +18,15 @@ from ...evaluation.plots import plot_reports, plot_sweep, require_plotting
 from ...evaluation.report import DatasetReport, render_report, report_json
 from ...evaluation.sweep import ALPHAS, SWEPT_WEIGHTS, render_sweep, sweep_json
 from ...evaluation.tuning import render_tuning, tuning_json
-from ...evaluation.use_cases import StoreTuning, roll_back_tuning, run_dataset, sweep_dataset, sweep_store, tune_store
+from ...evaluation.use_cases import (
+    RunOptions,
+    StoreTuning,
+    roll_back_tuning,
+    run_dataset,
+    sweep_dataset,
+    sweep_store,
+    tune_store,
+)
 from ..flags import JSON, RANKING, STORAGE, with_settings
 from ..progress import ProgressLine
 from ..rendering import show
@@ -48,6 +56,12 @@ def evaluation() -> None:
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results.json and results.svg")
 @click.option("--tuned", is_flag=True, help="Also fit the weights to each set, as tune does, and measure them")
+@click.option(
+    "--filtered/--no-filtered",
+    default=True,
+    show_default=True,
+    help="Of a set with several collections, also measure them in one store, told apart by a filter",
+)
 @click.option("--queries", type=click.IntRange(min=1), help="Ask only so many queries of each set, evenly chosen")
 @CACHE
 @JSON
@@ -56,6 +70,7 @@ def run(
     folders: tuple[Path, ...],
     out: Path | None,
     tuned: bool,
+    filtered: bool,
     queries: int | None,
     cache: Path | None,
     settings: Settings,
@@ -70,15 +85,17 @@ def run(
     Example:
       mcp-memory eval run --data sets/scifact --data sets/cosqa --out results
     """
+    policy = settings.hybrid.policy()
+    options = RunOptions(tuned, filtered)
     if out:
         _require_writable(out)
     datasets = [_loaded(folder, queries) for folder in folders]
     reports: list[DatasetReport] = []
     results: list[dict[str, Any]] = []
     for dataset in datasets:
-        report, tuning = asyncio.run(run_dataset(dataset, settings, _cache_file(cache), ProgressLine(), tuned=tuned))
+        report, tuning = asyncio.run(run_dataset(dataset, settings, _cache_file(cache), ProgressLine(), options))
         reports.append(report)
-        results.append(report_json(report, settings.hybrid.policy(), tuning))
+        results.append(report_json(report, policy, tuning))
         if not as_json:
             say(render_report(report) + "\n" + (f"\n{render_tuning(tuning)}\n" if tuning else ""))
         if out:  # after each set: what was measured is kept if a later one fails
