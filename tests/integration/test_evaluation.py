@@ -239,6 +239,17 @@ def test_collections_are_also_measured_filtered_in_one_store(run_cli: RunCli, tm
     assert list(json.loads(ran.out)[0]["rows"]) == ["vector", "keyword", "hybrid"]
 
 
+def test_other_policies_are_rows_beside_the_default(run_cli: RunCli, tmp_path: Path):
+    folder = write_dataset(tmp_path / "tiny")
+    compared = ("--compare", "fusion=rrf,rrf_k=20", "--compare", "hybrid_alpha=0.5")
+    ran = run_cli("eval", "run", "--data", str(folder), "--cache", str(tmp_path / "cache"), "--json", *compared)
+    assert ran.code == 0, ran.err
+    rows = json.loads(ran.out)[0]["rows"]
+    assert rows["hybrid_alpha=0.5"]["mean_alpha"] == 0.5
+    assert rows["hybrid_alpha=0.5"]["paired_difference"]["reference"] == "hybrid"
+    assert rows["fusion=rrf,rrf_k=20"]["mean_alpha"] == 0.5, "alpha by the size of the corpus"
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -248,6 +259,11 @@ def test_collections_are_also_measured_filtered_in_one_store(run_cli: RunCli, tm
         (("sweep", "--data", "x", "--weight", "tag_weight"), "--values is needed"),
         (("sweep", "--data", "x", "--values", "1,two"), "must be numbers"),
         (("sweep", "--data", "x", "--values", "0.5,7"), "MCP_MEMORY_HYBRID_ALPHA"),
+        (("run", "--data", "x", "--compare", "luck=1"), "luck is no number of the ranking: hybrid_alpha, "),
+        (("run", "--data", "x", "--compare", "rrf_k"), "NAME=VALUE is expected"),
+        (("run", "--data", "x", "--compare", "hybrid_alpha=7"), "MCP_MEMORY_HYBRID_ALPHA"),
+        (("run", "--data", "x", "--compare", "fusion=luck"), "allowed: one of rrf, score"),
+        (("run", "--data", "x", "--compare", "date_floor=low"), "date_floor: Input should be a valid number"),
         (("tune",), "at least 30 queries"),
     ],
 )

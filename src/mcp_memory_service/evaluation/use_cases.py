@@ -1,14 +1,15 @@
 """The evaluations that a user can start, from opening a store to the finished report."""
 
 import tempfile
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..bootstrap import Backends, open_backends
 from ..config import Settings
 from ..errors import ConfigurationError, InvalidInput
+from ..hybrid_search import RankingPolicy
 from ..models import DEFAULT_NAMESPACE, Memory, MemoryFilter, Progress, Tuning, content_hash
 from ..services import MemoryService
 from ..timestamps import now_microseconds
@@ -41,6 +42,8 @@ class RunOptions:
     """Weights fitted to the dataset."""
     filtered: bool = True
     """All collections in one store, told apart by a filter; of a dataset with only one this would be the same again."""
+    compared: Mapping[str, RankingPolicy] = field(default_factory=dict[str, RankingPolicy])
+    """Hybrid search by other policies, by the name of the row."""
 
 
 async def run_dataset(
@@ -58,9 +61,9 @@ async def run_dataset(
             await together.load(dataset, progress)
             rows |= filtered_rows(together)
         tuning = await _tune_dataset(dataset, settings, cache, progress) if options.tuned else None
-        if tuning:
-            fitted = collections.with_policy(with_weights(policy, tuning.in_force))
-            rows["tuned"] = Row(fitted, "hybrid", compared_with=("hybrid",))
+        fitted = {"tuned": with_weights(policy, tuning.in_force)} if tuning else {}
+        for name, other in {**fitted, **options.compared}.items():
+            rows[name] = Row(collections.with_policy(other), "hybrid", compared_with=("hybrid",))
         answers = await ask_dataset(dataset, rows, progress)
     return report_of(dataset, rows, answers), tuning
 

@@ -15,6 +15,7 @@ from ...errors import ConfigurationError
 from ...evaluation.dataset import Dataset, load_dataset
 from ...evaluation.ground_truth import load_ground_truth
 from ...evaluation.plots import plot_reports, plot_sweep, require_plotting
+from ...evaluation.policies import changed_policy
 from ...evaluation.report import DatasetReport, render_report, report_json
 from ...evaluation.sweep import ALPHAS, SWEPT_WEIGHTS, render_sweep, sweep_json
 from ...evaluation.tuning import render_tuning, tuning_json
@@ -62,6 +63,13 @@ def evaluation() -> None:
     show_default=True,
     help="Of a set with several collections, also measure them in one store, told apart by a filter",
 )
+@click.option(
+    "--compare",
+    "compared",
+    multiple=True,
+    metavar="NAME=VALUE[,…]",
+    help="Also rank with other numbers, such as fusion=rrf or hybrid_alpha=0.5; may be repeated",
+)
 @click.option("--queries", type=click.IntRange(min=1), help="Ask only so many queries of each set, evenly chosen")
 @CACHE
 @JSON
@@ -71,6 +79,7 @@ def run(
     out: Path | None,
     tuned: bool,
     filtered: bool,
+    compared: tuple[str, ...],
     queries: int | None,
     cache: Path | None,
     settings: Settings,
@@ -84,9 +93,10 @@ def run(
     \b
     Example:
       mcp-memory eval run --data sets/scifact --data sets/cosqa --out results
+      mcp-memory eval run --data sets/scifact --compare fusion=rrf --compare hybrid_alpha=0.5
     """
     policy = settings.hybrid.policy()
-    options = RunOptions(tuned, filtered)
+    options = RunOptions(tuned, filtered, {changes: changed_policy(policy, changes) for changes in compared})
     if out:
         _require_writable(out)
     datasets = [_loaded(folder, queries) for folder in folders]
