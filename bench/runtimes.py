@@ -32,7 +32,7 @@ from mcp_memory_service.embeddings.minilm import MiniLM
 from mcp_memory_service.evaluation.dataset import Dataset, load_dataset
 from mcp_memory_service.evaluation.embedding_cache import CachedEmbedder
 from mcp_memory_service.evaluation.report import report_of
-from mcp_memory_service.evaluation.runner import Collections, ask_dataset
+from mcp_memory_service.evaluation.runner import Collections, ask_dataset, rows_of
 from mcp_memory_service.hybrid_search import RankingPolicy, indexed_text
 from mcp_memory_service.malloc import return_unused_memory
 from mcp_memory_service.models import Vector
@@ -186,9 +186,10 @@ async def rankings(dataset: Dataset, cache: Path) -> None:
             )
             collections = Collections(storage, embedder, RankingPolicy())
             await collections.load(dataset, quiet)
-            answers = await ask_dataset(dataset, collections, quiet)
+            asked = rows_of(collections)
+            answers = await ask_dataset(dataset, asked, quiet)
             await storage.close()
-        rows = report_of(dataset.name, dataset.documents, answers).rows
+        rows = report_of(dataset, asked, answers).rows
         vector, hybrid = (rows[row].means.ndcg_at_10 for row in ("vector", "hybrid"))
         print(f"| {documents} | {queries} | {vector:.4f} | {hybrid:.4f} |", flush=True)
     for embedder in embedders.values():

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,14 @@ from mcp_memory_service.config import HybridSearchSettings, load_settings
 from mcp_memory_service.errors import InvalidInput
 from mcp_memory_service.evaluation.embedding_cache import CachedEmbedder
 from mcp_memory_service.evaluation.sweep import judge
-from mcp_memory_service.evaluation.tuning import feedback_queries, load_for_tuning, tune, weights_of
+from mcp_memory_service.evaluation.tuning import (
+    feedback_queries,
+    load_for_tuning,
+    render_tuning,
+    tune,
+    tuning_json,
+    weights_of,
+)
 from mcp_memory_service.hybrid_search import RankingPolicy
 from mcp_memory_service.models import (
     Feedback,
@@ -47,6 +55,21 @@ class CountingEmbedder(WordEmbedder):
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         self.asked += texts
         return await super().embed(texts)
+
+
+def write_set(
+    folder: Path,
+    corpus: Sequence[Mapping[str, object]],
+    queries: Sequence[Mapping[str, object]],
+    relevant: Sequence[tuple[str, str]],
+    haystacks: Sequence[Mapping[str, object]] = (),
+) -> Path:
+    folder.mkdir()
+    files = {"corpus": corpus, "queries": queries} | ({"haystacks": haystacks} if haystacks else {})
+    for name, rows in files.items():
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "qrels.tsv").write_text("".join(f"{query}\t{document}\t1\n" for query, document in relevant))
+    return folder
 
 
 async def test_a_cached_text_is_embedded_once_also_by_the_next_process(tmp_path: Path):
@@ -115,6 +138,8 @@ async def test_weights_that_win_by_chance_are_not_accepted(store: MemoryStore):
     assert report.accepted == (report.proposed != report.current and report.gain_interval_95.low > 0)
     assert report.held_out_queries == 30
     assert report.in_force == (report.proposed if report.accepted else report.current)
+    assert f"| proposed              | now | {report.gain.mean:+.4f} | " in render_tuning(report)
+    assert tuning_json(report)["held_out_paired_difference"]["is_noise"] == (not report.accepted)
 
 
 async def test_bad_weights_are_replaced_by_better_ones(store: MemoryStore):
@@ -145,18 +170,100 @@ def test_run_and_sweep_from_the_command_line(run_cli: RunCli, tmp_path: Path):
     ran = run_cli("eval", "run", "--data", str(folder), "--cache", cache, "--out", str(out))
     assert ran.code == 0, ran.err
     assert "## tiny: 3 documents, 2 queries" in ran.out
-    assert [line.split("|")[1].strip() for line in ran.out.splitlines()[2:7]] == [
-        "search", "-------", "vector", "keyword", "hybrid",
-    ]  # fmt: skip
+    header, _, *rows = [line.split("|")[1].strip() for line in ran.out.splitlines()[2:9]]
+    assert [header, *rows] == ["search", "vector", "keyword", "hybrid", "keyword, filtered", "hybrid, filtered"]
     (result,) = json.loads((out / "results.json").read_text())
     assert result["rows"]["hybrid"]["means"]["ndcg_at_10"] == 1.0
+    difference = result["rows"]["hybrid"]["paired_difference"]
+    assert difference["reference"] in {"vector", "keyword"}
+    assert difference["by_measure"]["ndcg_at_10"] == {"mean": 0.0, "interval_95": [0.0, 0.0], "is_noise": True}
+    assert difference["ndcg_at_10_by_category"] == {"kind": {"mean": 0.0, "interval_95": [0.0, 0.0], "is_noise": True}}
+    assert result["rows"]["vector"]["paired_difference"] is None
+    assert re.search(r"\| hybrid +\| (vector|keyword) +\| \+0.0000 \| \+0.0000 to \+0.0000 \| noise \|", ran.out)
     assert (out / "results.svg").read_text().startswith("<?xml")
     swept = run_cli("eval", "sweep", "--data", str(folder), "--cache", cache, "--out", str(out))
     assert swept.code == 0, swept.err
     assert swept.out.startswith("Alpha    | Hit@10 | MRR    | NDCG@10\n")
     assert swept.out.count("← Optimal") == 1
+    assert swept.out.count("| default | ") == 11
     assert len(json.loads((out / "sweep.json").read_text())["rows"]) == 12
     assert (out / "sweep.svg").is_file()
+
+
+def test_a_query_means_the_time_when_it_was_asked(run_cli: RunCli, tmp_path: Path):
+    days = ("2021-05-10", "2022-05-10", "2023-05-10")
+    others = ("Bread needs flour", "Rain in the mountains", "A song of the sea", "Shoes for the run", "Tea is ready")
+    folder = write_set(
+        tmp_path / "moves",
+        corpus=[
+            *({"id": day, "text": f"The server has moved {day}", "created_at": f"{day}T12:00:00"} for day in days),
+            *({"id": text, "text": text, "created_at": "2020-01-01"} for text in others),
+        ],
+        queries=[
+            {"id": day, "text": "Has the server moved yesterday?", "meta": {field: f"{day[:-2]}11T08:00:00"}}
+            for day, field in zip(days, ("asked_at", "asked_after", "asked_at"), strict=True)
+        ],
+        relevant=[(day, day) for day in days],
+    )
+    cache = str(tmp_path / "cache")
+    (ran,) = json.loads(run_cli("eval", "run", "--data", str(folder), "--cache", cache, "--json").out)
+    assert ran["rows"]["hybrid"]["means"]["hit_at_1"] == 1.0
+    swept = json.loads(run_cli("eval", "sweep", "--data", str(folder), "--cache", cache, "--json").out)
+    assert swept["rows"][0]["hit_at_1"] == 1.0
+
+
+def test_collections_are_also_measured_filtered_in_one_store(run_cli: RunCli, tmp_path: Path):
+    """Two conversations say the same words, and share one text: each query must find its own, and both the shared."""
+    told = {"a": "Anna bought a green bicycle", "b": "Boris bought a green bicycle"}
+    asked = ("who bought a green bicycle", "when does the shop close")
+    scopes = write_set(
+        tmp_path / "scopes",
+        corpus=[
+            {"id": f"{scope}{number}", "text": text, "meta": {"scope": scope}}
+            for scope in told
+            for number, text in enumerate((told[scope], "The shop closes at noon", f"Only {scope} was there"))
+        ],
+        queries=[
+            {"id": f"{scope}/{number}", "text": text, "meta": {"scope": scope}}
+            for scope in told
+            for number, text in enumerate(asked)
+        ],
+        relevant=[(f"{scope}/{number}", f"{scope}{number}") for scope in told for number in range(len(asked))],
+    )
+    haystacks = write_set(
+        tmp_path / "haystacks",
+        corpus=[{"id": name, "text": f"{name} bought a green bicycle"} for name in ("Anna", "Boris", "Clara")],
+        queries=[{"id": name, "text": "who bought a green bicycle"} for name in ("Anna", "Boris")],
+        relevant=[("Anna", "Anna"), ("Boris", "Boris")],
+        haystacks=[{"qid": "Anna", "ids": ["Anna"]}, {"qid": "Boris", "ids": ["Boris"]}],
+    )
+    single = write_set(
+        tmp_path / "single", [{"id": "a", "text": "a note"}], [{"id": "q", "text": "note"}], [("q", "a")]
+    )
+    out = tmp_path / "out"
+    sets = [flag for folder in (scopes, haystacks, single) for flag in ("--data", str(folder))]
+    ran = run_cli("eval", "run", *sets, "--cache", str(tmp_path / "cache"), "--out", str(out))
+    assert ran.code == 0, ran.err
+    one, other, alone = json.loads((out / "results.json").read_text())
+    for result in (one, other):
+        assert list(result["rows"]) == ["vector", "keyword", "hybrid", "keyword, filtered", "hybrid, filtered"]
+        assert [row["means"]["recall_all_at_5"] for row in result["rows"].values()] == [1.0] * 5
+        assert result["rows"]["hybrid, filtered"]["paired_difference"]["reference"] == "hybrid"
+    assert [row["means"]["hit_at_1"] for row in other["rows"].values()] == [1.0] * 5, "nothing but the haystack"
+    assert list(alone["rows"]) == ["vector", "keyword", "hybrid"]
+    ran = run_cli("eval", "run", "--data", str(scopes), "--no-filtered", "--cache", str(tmp_path / "cache"), "--json")
+    assert list(json.loads(ran.out)[0]["rows"]) == ["vector", "keyword", "hybrid"]
+
+
+def test_other_policies_are_rows_beside_the_default(run_cli: RunCli, tmp_path: Path):
+    folder = write_dataset(tmp_path / "tiny")
+    compared = ("--compare", "fusion=rrf,rrf_k=20", "--compare", "hybrid_alpha=0.5")
+    ran = run_cli("eval", "run", "--data", str(folder), "--cache", str(tmp_path / "cache"), "--json", *compared)
+    assert ran.code == 0, ran.err
+    rows = json.loads(ran.out)[0]["rows"]
+    assert rows["hybrid_alpha=0.5"]["mean_alpha"] == 0.5
+    assert rows["hybrid_alpha=0.5"]["paired_difference"]["reference"] == "hybrid"
+    assert rows["fusion=rrf,rrf_k=20"]["mean_alpha"] == 0.5, "alpha by the size of the corpus"
 
 
 @pytest.mark.parametrize(
@@ -168,6 +275,11 @@ def test_run_and_sweep_from_the_command_line(run_cli: RunCli, tmp_path: Path):
         (("sweep", "--data", "x", "--weight", "tag_weight"), "--values is needed"),
         (("sweep", "--data", "x", "--values", "1,two"), "must be numbers"),
         (("sweep", "--data", "x", "--values", "0.5,7"), "MCP_MEMORY_HYBRID_ALPHA"),
+        (("run", "--data", "x", "--compare", "luck=1"), "luck is no number of the ranking: hybrid_alpha, "),
+        (("run", "--data", "x", "--compare", "rrf_k"), "NAME=VALUE is expected"),
+        (("run", "--data", "x", "--compare", "hybrid_alpha=7"), "MCP_MEMORY_HYBRID_ALPHA"),
+        (("run", "--data", "x", "--compare", "fusion=luck"), "allowed: one of rrf, score"),
+        (("run", "--data", "x", "--compare", "date_floor=low"), "date_floor: Input should be a valid number"),
         (("tune",), "at least 30 queries"),
     ],
 )

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory_service.errors import InvalidInput
-from mcp_memory_service.evaluation.confidence import bootstrap_difference, bootstrap_interval
+from mcp_memory_service.evaluation.confidence import Interval, PairedDifference, bootstrap_interval, paired_difference
 from mcp_memory_service.evaluation.dataset import WHOLE_CORPUS, load_dataset
 from mcp_memory_service.evaluation.ground_truth import load_ground_truth
 from mcp_memory_service.evaluation.known_items import known_item
 from mcp_memory_service.evaluation.metrics import measure, separation
-from mcp_memory_service.evaluation.report import markdown_table
-from mcp_memory_service.evaluation.sweep import SweepRow, best_row, render_sweep
+from mcp_memory_service.evaluation.sweep import SweepRow, best_row, render_sweep, sweep_json
+from mcp_memory_service.evaluation.tables import difference_table, markdown_table
 
 
 def write_dataset(folder: Path, *, gzipped: bool = False, haystacks: bool = False) -> Path:
@@ -28,7 +28,11 @@ def write_dataset(folder: Path, *, gzipped: bool = False, haystacks: bool = Fals
         ],
         "queries": [
             {"id": "q1", "text": "what is first"},
-            {"id": "q2", "text": "in one", "meta": {"scope": "one", "type": "kind"}},
+            {
+                "id": "q2",
+                "text": "in one",
+                "meta": {"scope": "one", "type": "kind", "asked_after": "2025-02-01T00:00:00", "answer": 7},
+            },
             {"id": "q3", "text": "without gold"},
         ],
     }
@@ -56,6 +60,7 @@ def test_a_folder_becomes_collections_and_queries(tmp_path: Path, gzipped: bool)
         WHOLE_CORPUS: ["a", "b", "c"],
         "one": ["b"],
     }
+    assert [query.asked_at for query in dataset.queries] == [None, 1_738_368_000_000_000]
     first, second = dataset.collections[WHOLE_CORPUS][:2]
     assert (first.session, first.sequence, second.sequence) == ("s", 1, 2)
     assert first.created_at == 1_735_787_045_000_000
@@ -71,6 +76,7 @@ def test_a_haystack_is_a_collection_of_its_own(tmp_path: Path):
     [
         ({"corpus.jsonl": '{"id": "a"}\n'}, "corpus.jsonl, line 1: the field 'text' is missing"),
         ({"queries.jsonl": "{}\nno json"}, "queries.jsonl, line 1"),
+        ({"queries.jsonl": '{"id": "q1", "text": "x", "meta": {"asked_at": "May"}}\n'}, "line 1: Invalid isoformat"),
         ({"qrels.tsv": "q1 a 1\n"}, "qrels.tsv, line 1"),
         ({"qrels.tsv": "query-id\tcorpus-id\tscore\n\nq9\ta\t1\n"}, "no query with a relevant one"),
         ({"corpus.jsonl": ""}, "has no document"),
@@ -153,8 +159,29 @@ def test_intervals_hold_the_mean_and_can_be_repeated():
 
 def test_a_difference_is_judged_in_pairs():
     before = [number / 100 for number in range(100)]
-    assert bootstrap_difference([value + 0.01 for value in before], before).low > 0.0
-    assert bootstrap_difference(before, before) == (0.0, 0.0)
+    after = [value + 0.01 for value in before]
+    assert paired_difference(after, before).verdict == "better"
+    assert paired_difference(before, after).verdict == "worse"
+    assert paired_difference([1.0, 0.0], [0.0, 1.0]).verdict == "noise"
+
+
+SHARES = st.floats(0.0, 1.0)
+
+
+@given(st.lists(SHARES, min_size=1, max_size=30))
+def test_a_row_does_not_differ_from_itself(values: list[float]):
+    assert paired_difference(values, values) == PairedDifference(0.0, Interval(0.0, 0.0))
+    assert paired_difference(values, values).is_noise
+
+
+@given(st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=30))
+def test_a_difference_lies_in_its_interval_and_changes_sign_when_swapped(pairs: list[tuple[float, float]]):
+    values, reference = [one for one, _ in pairs], [other for _, other in pairs]
+    forth, back = paired_difference(values, reference), paired_difference(reference, values)
+    low, high = forth.interval_95
+    assert low - 1e-9 <= forth.mean <= high + 1e-9
+    assert back.mean == pytest.approx(-forth.mean, abs=1e-9)
+    assert back.interval_95 == pytest.approx((-high, -low), abs=1e-9)
 
 
 def test_separation_is_the_area_under_the_curve():
@@ -188,5 +215,22 @@ def test_the_best_row_is_marked():
     assert "Optimal" not in table[1] + table[3]
 
 
+def test_a_swept_value_is_compared_with_the_default():
+    poor, good = measure(["x"], {"a": 1.0}), measure(["a"], {"a": 1.0})
+    rows = [SweepRow(None, poor), SweepRow(0.3, good, PairedDifference(1.0, Interval(0.5, 1.5)))]
+    *_, header, _, line = render_sweep(rows, "alpha").splitlines()
+    assert header == "| difference in NDCG@10 | to      | mean    | 95 %, paired       |        |"
+    assert line == "| alpha 0.3             | default | +1.0000 | +0.5000 to +1.5000 | better |"
+    field = "ndcg_at_10_paired_difference_to_default"
+    assert [row[field] for row in sweep_json(rows, "alpha")["rows"]] == [
+        None,
+        {"mean": 1.0, "interval_95": [0.5, 1.5], "is_noise": False},
+    ]
+
+
 def test_tables_are_markdown():
     assert markdown_table(["a", "b"], [["1", "long"]]) == "| a | b    |\n| - | ---- |\n| 1 | long |"
+    noise = PairedDifference(-0.01, Interval(-0.02, 0.0))
+    assert difference_table({("hybrid", "keyword"): noise}).splitlines()[-1].split("|")[1:-1] == [
+        " hybrid                ", " keyword ", " -0.0100 ", " -0.0200 to +0.0000 ", " noise ",
+    ]  # fmt: skip

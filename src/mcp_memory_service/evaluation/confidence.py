@@ -1,7 +1,9 @@
-"""How sure a mean is: percentile bootstrap over queries, with a fixed seed so that a run can be repeated."""
+"""How sure a mean or a difference is: percentile bootstrap over queries, with a fixed seed so that a run can be
+repeated."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +17,28 @@ class Interval(NamedTuple):
     high: float
 
 
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """How much better one way of asking is than another, over the same queries."""
+
+    mean: float
+    interval_95: Interval
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether chance alone may have made it: the interval contains 0."""
+        return self.interval_95.low <= 0.0 <= self.interval_95.high
+
+    @property
+    def verdict(self) -> str:
+        if self.is_noise:
+            return "noise"
+        return "better" if self.mean > 0.0 else "worse"
+
+    def as_json(self) -> dict[str, Any]:
+        return {"mean": self.mean, "interval_95": list(self.interval_95), "is_noise": self.is_noise}
+
+
 def bootstrap_interval(values: Sequence[float]) -> Interval:
     """The interval that holds the means of 95 % of all resamples with replacement."""
     sample = np.asarray(values, dtype=np.float64)
@@ -26,6 +50,7 @@ def bootstrap_interval(values: Sequence[float]) -> Interval:
     return Interval(float(low), float(high))
 
 
-def bootstrap_difference(after: Sequence[float], before: Sequence[float]) -> Interval:
-    """The same for the mean difference of paired values: one that lies above 0 is a gain beyond chance."""
-    return bootstrap_interval([new - old for new, old in zip(after, before, strict=True)])
+def paired_difference(values: Sequence[float], reference: Sequence[float]) -> PairedDifference:
+    """Of values to a reference, query by query: a resample draws both values of a query together."""
+    differences = [value - other for value, other in zip(values, reference, strict=True)]
+    return PairedDifference(sum(differences) / len(differences), bootstrap_interval(differences))

@@ -42,6 +42,8 @@ class EvaluationQuery:
     collection: str
     """The name of the group of documents that this query searches."""
     category: str | None = None
+    asked_at: int | None = None
+    """When it was asked, for what `last week` and recency mean; None is now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +82,13 @@ def load_dataset(folder: Path) -> Dataset:
     relevant = _relevant(folder / "qrels.tsv")
     haystacks = dict(_read(folder, "haystacks", _haystack)) if _json_file(folder, "haystacks") else {}
     queries = [
-        EvaluationQuery(name, text, relevant[name], name if name in haystacks else scope or WHOLE_CORPUS, category)
-        for name, text, scope, category in _read(folder, "queries", _query)
-        if name in relevant
+        replace(
+            query,
+            relevant=relevant[query.id],
+            collection=query.id if query.id in haystacks else query.collection,
+        )
+        for query in _read(folder, "queries", _query)
+        if query.id in relevant
     ]
     if not (documents and queries):
         raise InvalidInput(f"{folder} has no document, or no query with a relevant one.", reason="dataset_empty")
@@ -142,21 +148,32 @@ def _explained(error: Exception) -> str:
 
 def _document(row: dict[str, Any]) -> Document:
     meta: dict[str, Any] = row.get("meta") or {}
-    moment = row.get("created_at")
     return Document(
         id=str(row["id"]),
         text=str(row["text"]),
         tags=tuple(map(str, row.get("tags") or ())),
-        created_at=None if moment is None else to_microseconds(datetime.fromisoformat(moment)),
+        created_at=_moment(row.get("created_at")),
         scope=meta.get("scope"),
         session=meta.get("session"),
     )
 
 
-def _query(row: dict[str, Any]) -> tuple[str, str, str | None, str | None]:
+def _query(row: dict[str, Any]) -> EvaluationQuery:
+    """What is relevant to it, and its haystack, stand in files of their own."""
     meta: dict[str, Any] = row.get("meta") or {}
     category = meta.get("type", meta.get("category"))
-    return str(row["id"]), str(row["text"]), meta.get("scope"), None if category is None else str(category)
+    return EvaluationQuery(
+        id=str(row["id"]),
+        text=str(row["text"]),
+        relevant={},
+        collection=meta.get("scope") or WHOLE_CORPUS,
+        category=None if category is None else str(category),
+        asked_at=_moment(meta.get("asked_at", meta.get("asked_after"))),
+    )
+
+
+def _moment(text: str | None) -> int | None:
+    return None if text is None else to_microseconds(datetime.fromisoformat(text))
 
 
 def _haystack(row: dict[str, Any]) -> tuple[str, list[str]]:

@@ -10,7 +10,10 @@ from ..errors import ConfigurationError
 from .report import DatasetReport
 from .sweep import SweepRow
 
-COLOURS = {"vector": "#4878a8", "keyword": "#e0a030", "hybrid": "#3a8a4f", "tuned": "#8a4f8a"}
+COLOURS = {"vector": "#4878a8", "keyword": "#e0a030", "hybrid": "#3a8a4f", "tuned": "#8a4f8a"} | {
+    "keyword, filtered": "#f0d090",
+    "hybrid, filtered": "#90c8a0",
+}
 
 
 def require_plotting() -> None:
@@ -22,9 +25,10 @@ def require_plotting() -> None:
 def plot_reports(reports: Sequence[DatasetReport], path: Path) -> None:
     """NDCG@10 of each row by dataset, with the 95 % interval."""
     figure, axes = _figure(2.2 + 1.5 * len(reports))
-    rows = list(reports[0].rows)
+    rows = list(dict.fromkeys(row for report in reports for row in report.rows))
     for place, row in enumerate(rows):
-        shown = [report.rows[row] for report in reports]
+        having = [number for number, report in enumerate(reports) if row in report.rows]
+        shown = [reports[number].rows[row] for number in having]
         heights = [each.means.ndcg_at_10 for each in shown]
         spans = [each.intervals["ndcg_at_10"] for each in shown]
         errors = [
@@ -32,7 +36,7 @@ def plot_reports(reports: Sequence[DatasetReport], path: Path) -> None:
             [max(0.0, span.high - height) for height, span in zip(heights, spans, strict=True)],
         ]
         width = 0.8 / len(rows)
-        positions = [number + (place - (len(rows) - 1) / 2) * width for number in range(len(reports))]
+        positions = [number + (place - (len(rows) - 1) / 2) * width for number in having]
         axes.bar(positions, heights, width, yerr=errors, label=row, color=COLOURS.get(row), capsize=2)
     axes.set_xticks(range(len(reports)), [report.dataset.replace("_", "\n") for report in reports])
     axes.set_ylabel("NDCG@10")

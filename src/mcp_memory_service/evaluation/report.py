@@ -7,10 +7,21 @@ from typing import Any
 import numpy as np
 
 from ..hybrid_search import RankingPolicy
-from .confidence import Interval, bootstrap_interval
+from .confidence import Interval, PairedDifference, bootstrap_interval, paired_difference
+from .dataset import Dataset
 from .metrics import Measures, mean_measures
-from .runner import Answer
-from .tuning import TuningReport
+from .runner import Answer, Row
+from .tables import difference_table, markdown_table
+from .tuning import TuningReport, tuning_json
+
+
+@dataclass(frozen=True, slots=True)
+class RowDifference:
+    """A row against another one, over the same queries."""
+
+    reference: str
+    by_measure: Mapping[str, PairedDifference]
+    ndcg_at_10_by_category: Mapping[str, PairedDifference]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +36,8 @@ class RowReport:
     latency_ms: Mapping[str, float]
     """p50, p95 and p99 of one search from call to answer, with the query embedded anew unless it was cached."""
     mean_alpha: float
+    difference: RowDifference | None
+    """None if the row is compared with no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +48,59 @@ class DatasetReport:
     rows: Mapping[str, RowReport]
 
 
-def report_of(dataset: str, documents: int, answers: Mapping[str, Sequence[Answer]]) -> DatasetReport:
+def report_of(dataset: Dataset, rows: Mapping[str, Row], answers: Mapping[str, Sequence[Answer]]) -> DatasetReport:
+    def difference(name: str) -> RowDifference | None:
+        if not rows[name].compared_with:
+            return None
+        reference = max(rows[name].compared_with, key=lambda other: sum(_ndcg(answers[other])))
+        return _difference(answers[name], answers[reference], reference)
+
     return DatasetReport(
-        dataset=dataset,
-        documents=documents,
-        queries=len(next(iter(answers.values()))),
-        rows={row: _row(given) for row, given in answers.items()},
+        dataset=dataset.name,
+        documents=dataset.documents,
+        queries=len(dataset.queries),
+        rows={name: _row(given, difference(name)) for name, given in answers.items()},
     )
 
 
-def _row(answers: Sequence[Answer]) -> RowReport:
-    columns = list(zip(*(answer.measures for answer in answers), strict=True))
-    categories = sorted({answer.query.category for answer in answers if answer.query.category})
-    grouped = {name: [answer.measures for answer in answers if answer.query.category == name] for name in categories}
+def _difference(answers: Sequence[Answer], others: Sequence[Answer], reference: str) -> RowDifference:
+    differences = map(paired_difference, _columns(answers), _columns(others))
+    return RowDifference(
+        reference=reference,
+        by_measure=dict(zip(Measures._fields, differences, strict=True)),
+        ndcg_at_10_by_category={
+            category: paired_difference(_ndcg(answers, category), _ndcg(others, category))
+            for category in _categories(answers)
+        },
+    )
+
+
+def _columns(answers: Sequence[Answer]) -> list[tuple[float, ...]]:
+    """Each measure over all queries."""
+    return list(zip(*(answer.measures for answer in answers), strict=True))
+
+
+def _ndcg(answers: Sequence[Answer], category: str | None = None) -> list[float]:
+    return [answer.measures.ndcg_at_10 for answer in answers if category in {None, answer.query.category}]
+
+
+def _categories(answers: Sequence[Answer]) -> list[str]:
+    return sorted({answer.query.category for answer in answers if answer.query.category})
+
+
+def _row(answers: Sequence[Answer], difference: RowDifference | None) -> RowReport:
+    grouped = {
+        name: [answer.measures for answer in answers if answer.query.category == name] for name in _categories(answers)
+    }
     took = np.array([answer.took_ms for answer in answers])
     return RowReport(
         means=mean_measures([answer.measures for answer in answers]),
-        intervals=dict(zip(Measures._fields, map(bootstrap_interval, columns), strict=True)),
+        intervals=dict(zip(Measures._fields, map(bootstrap_interval, _columns(answers)), strict=True)),
         by_category={name: mean_measures(measures) for name, measures in grouped.items()},
         queries_by_category={name: len(measures) for name, measures in grouped.items()},
         latency_ms={f"p{share}": round(float(np.percentile(took, share)), 2) for share in (50, 95, 99)},
         mean_alpha=float(np.mean([answer.alpha for answer in answers])),
+        difference=difference,
     )
 
 
@@ -68,6 +113,7 @@ def report_json(report: DatasetReport, policy: RankingPolicy, tuning: TuningRepo
             "queries_by_category": dict(row.queries_by_category),
             "latency_ms": dict(row.latency_ms),
             "mean_alpha": row.mean_alpha,
+            "paired_difference": _difference_json(row.difference) if row.difference else None,
         }
         for name, row in report.rows.items()
     }
@@ -78,7 +124,15 @@ def report_json(report: DatasetReport, policy: RankingPolicy, tuning: TuningRepo
         "policy": asdict(policy),
         "rows": rows,
     }
-    return result | ({"tuning": asdict(tuning) | {"reason": tuning.reason}} if tuning else {})
+    return result | ({"tuning": tuning_json(tuning)} if tuning else {})
+
+
+def _difference_json(difference: RowDifference) -> dict[str, Any]:
+    return {
+        "reference": difference.reference,
+        "by_measure": {name: each.as_json() for name, each in difference.by_measure.items()},
+        "ndcg_at_10_by_category": {name: each.as_json() for name, each in difference.ndcg_at_10_by_category.items()},
+    }
 
 
 SHOWN: Mapping[str, str] = {
@@ -94,18 +148,19 @@ SHOWN: Mapping[str, str] = {
 }
 
 
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table with columns of even width, readable as it is."""
-    widths = [max(len(line[column]) for line in [header, *rows]) for column in range(len(header))]
-    lines = [header, ["-" * width for width in widths], *rows]
-    return "\n".join(
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in lines
-    )
-
-
 def render_report(report: DatasetReport) -> str:
     title = f"## {report.dataset}: {report.documents:,} documents, {report.queries:,} queries"
-    parts = [title, markdown_table(["search", *SHOWN.values(), "95 % NDCG@10", "p50 ms", "p95 ms"], _rows(report))]
+    parts = [
+        title,
+        markdown_table(["search", *SHOWN.values(), "95 % NDCG@10", "p50 ms", "p95 ms"], _rows(report)),
+        difference_table(
+            {
+                (name, row.difference.reference): row.difference.by_measure["ndcg_at_10"]
+                for name, row in report.rows.items()
+                if row.difference
+            }
+        ),
+    ]
     if any(row.by_category for row in report.rows.values()):
         parts.append(markdown_table(["NDCG@10 by category", "queries", *report.rows], _category_rows(report)))
     return "\n\n".join(parts)

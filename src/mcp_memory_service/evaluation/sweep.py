@@ -10,7 +10,11 @@ from typing import Any
 from ..hybrid_search import RankingPolicy
 from ..models import Progress
 from ..services import AskedSignals, MemoryService
+from .confidence import PairedDifference, paired_difference
+from .dataset import Dataset
 from .metrics import DEPTH, Grades, Measures, mean_measures, measure
+from .runner import Collections
+from .tables import difference_table
 
 # By the name that a user gives: the field of the policy.
 SWEPT_WEIGHTS: Mapping[str, str] = {
@@ -39,6 +43,8 @@ class SweepRow:
     value: float | None
     """None is the default, adaptive for alpha."""
     measures: Measures
+    ndcg_at_10_difference: PairedDifference | None = None
+    """To the default, which has none."""
 
 
 async def judge(
@@ -51,6 +57,17 @@ async def judge(
     return judged
 
 
+async def judge_dataset(dataset: Dataset, collections: Collections, progress: Progress) -> list[Judged]:
+    """The queries of a loaded dataset of which a relevant document is there."""
+    judged: list[Judged] = []
+    for number, query in enumerate(dataset.queries, start=1):
+        if relevant := collections.hashes(query):
+            asked = await collections.ask_signals(query)
+            judged.append(Judged(collections.service(query.collection), asked, relevant))
+        progress("ask", number, len(dataset.queries))
+    return judged
+
+
 async def measure_policy(judged: Sequence[Judged], policy: RankingPolicy) -> list[Measures]:
     """The measures of each query, ranked by this policy."""
     return [measure((await query.service.rank_asked(query.asked, policy))[:DEPTH], query.relevant) for query in judged]
@@ -60,11 +77,14 @@ async def sweep(
     judged: Sequence[Judged], policy: RankingPolicy, weight: str, values: Sequence[float], progress: Progress
 ) -> list[SweepRow]:
     """A row for the policy as it is, and one for each value."""
-    rows = [SweepRow(None, mean_measures(await measure_policy(judged, policy)))]
+    default = await measure_policy(judged, policy)
+    rows = [SweepRow(None, mean_measures(default))]
     for number, value in enumerate(values, start=1):
         field = SWEPT_WEIGHTS[weight]
         tried = replace(policy, **{field: int(value) if field == "rrf_k" else value})
-        rows.append(SweepRow(value, mean_measures(await measure_policy(judged, tried))))
+        measures = await measure_policy(judged, tried)
+        difference = paired_difference([each.ndcg_at_10 for each in measures], [each.ndcg_at_10 for each in default])
+        rows.append(SweepRow(value, mean_measures(measures), difference))
         progress(f"sweep {weight}", number, len(values))
     return rows
 
@@ -84,10 +104,22 @@ def render_sweep(rows: Sequence[SweepRow], weight: str) -> str:
         shown = (row.measures.recall_any_at_10, row.measures.mrr_at_10, row.measures.ndcg_at_10)
         mark = "  ← Optimal" if row is best else ""
         lines.append(f"{value:<{width}} | " + " | ".join(f"{measure:.4f}" for measure in shown) + mark)
-    return "\n".join(lines)
+    differences = {
+        (f"{weight} {row.value:g}", "default"): row.ndcg_at_10_difference for row in rows if row.ndcg_at_10_difference
+    }
+    return "\n".join(lines) + (f"\n\n{difference_table(differences)}" if differences else "")
 
 
 def sweep_json(rows: Sequence[SweepRow], weight: str) -> dict[str, Any]:
-    shown = [{"value": row.value, **row.measures._asdict()} for row in rows]
+    shown = [
+        {
+            "value": row.value,
+            **row.measures._asdict(),
+            "ndcg_at_10_paired_difference_to_default": row.ndcg_at_10_difference.as_json()
+            if row.ndcg_at_10_difference
+            else None,
+        }
+        for row in rows
+    ]
     best = best_row(rows).value
     return {"weight": weight, "best": "default" if best is None else best, "rows": shown}

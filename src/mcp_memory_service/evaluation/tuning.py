@@ -6,6 +6,7 @@ The queries are known items made from the memories themselves, and what users sa
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
+from typing import Any
 
 from ..embeddings.base import Embedder
 from ..errors import InvalidInput
@@ -13,11 +14,12 @@ from ..hybrid_search import VECTOR, RankingPolicy
 from ..models import Feedback, Memory, MemoryDraft, Progress, TunedWeights, content_hash
 from ..services import MemoryService
 from ..storage.ports import Store
-from .confidence import Interval, bootstrap_difference
+from .confidence import Interval, PairedDifference, paired_difference
 from .known_items import KnownItem, known_item
 from .metrics import Grades, mean_measures
 from .runner import ANY_LENGTH, STORED_AT_ONCE
 from .sweep import Judged, measure_policy
+from .tables import difference_table, markdown_table
 
 # Enough for a gain of 0.03 NDCG@10 to be seen on the held-out half, and a minute of work.
 MAX_QUERIES = 400
@@ -43,6 +45,11 @@ class TuningReport:
     gain_interval_95: Interval
     """Of the gain on held-out queries."""
     accepted: bool
+
+    @property
+    def gain(self) -> PairedDifference:
+        """Of the proposed weights over the current ones, on held-out queries."""
+        return PairedDifference(self.held_out[1] - self.held_out[0], self.gain_interval_95)
 
     @property
     def in_force(self) -> TunedWeights:
@@ -109,7 +116,7 @@ async def tune(
         progress("try weights", number, len(grid))
     old = [measures.ndcg_at_10 for measures in await measure_policy(held_out, policy)]
     new = [measures.ndcg_at_10 for measures in await measure_policy(held_out, with_weights(policy, best))]
-    gain = bootstrap_difference(new, old)
+    gain = paired_difference(new, old).interval_95
     return TuningReport(
         current=current,
         proposed=best,
@@ -122,20 +129,20 @@ async def tune(
 
 
 def render_tuning(report: TuningReport) -> str:
-    before, after = report.held_out
-    interval = report.gain_interval_95
-    return "\n".join(
+    choices = {"now": report.current, "proposed": report.proposed}
+    table = markdown_table(
+        ["weights", *asdict(report.current), "NDCG@10, held-out"],
         [
-            f"  now       {_weights(report.current)}: NDCG@10 {before:.4f} on held-out queries",
-            f"  proposed  {_weights(report.proposed)}: NDCG@10 {after:.4f}",
-            f"  gain      {after - before:+.4f} (95 % {interval.low:+.4f} to {interval.high:+.4f},"
-            f" {report.held_out_queries} queries). {report.reason}",
-        ]
+            [name, *(f"{value:g}" for value in asdict(weights).values()), f"{ndcg:.4f}"]
+            for (name, weights), ndcg in zip(choices.items(), report.held_out, strict=True)
+        ],
     )
+    said = f"{report.reason} ({report.held_out_queries} held-out queries)"
+    return "\n\n".join([table, difference_table({("proposed", "now"): report.gain}), said])
 
 
-def _weights(weights: TunedWeights) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in asdict(weights).items())
+def tuning_json(report: TuningReport) -> dict[str, Any]:
+    return asdict(report) | {"held_out_paired_difference": report.gain.as_json(), "reason": report.reason}
 
 
 def _grid(current: TunedWeights, fixed: Collection[str], *, has_sessions: bool) -> list[TunedWeights]:

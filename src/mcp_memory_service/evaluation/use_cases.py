@@ -1,14 +1,15 @@
 """The evaluations that a user can start, from opening a store to the finished report."""
 
 import tempfile
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..bootstrap import Backends, open_backends
 from ..config import Settings
 from ..errors import ConfigurationError, InvalidInput
+from ..hybrid_search import RankingPolicy
 from ..models import DEFAULT_NAMESPACE, Memory, MemoryFilter, Progress, Tuning, content_hash
 from ..services import MemoryService
 from ..timestamps import now_microseconds
@@ -16,8 +17,8 @@ from .dataset import Dataset
 from .embedding_cache import CachedEmbedder
 from .ground_truth import LabelledQuery, answerable
 from .report import DatasetReport, report_of
-from .runner import Collections, ask_dataset, clean_text
-from .sweep import SweepRow, judge, sweep
+from .runner import Collections, Row, ask_dataset, clean_text, filtered_rows, rows_of
+from .sweep import SweepRow, judge, judge_dataset, sweep
 from .tuning import MAX_MEMORIES, TuningReport, feedback_queries, load_for_tuning, tune, with_weights
 
 
@@ -33,18 +34,38 @@ class StoreTuning:
     """The weights as they are now in force; None if they were not accepted, or should not be saved."""
 
 
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What is measured beside vector, keyword and hybrid search, each in a store of its own."""
+
+    tuned: bool = False
+    """Weights fitted to the dataset."""
+    filtered: bool = True
+    """All collections in one store, told apart by a filter; of a dataset with only one this would be the same again."""
+    compared: Mapping[str, RankingPolicy] = field(default_factory=dict[str, RankingPolicy])
+    """Hybrid search by other policies, by the name of the row."""
+
+
 async def run_dataset(
-    dataset: Dataset, settings: Settings, cache: Path, progress: Progress, *, tuned: bool = False
+    dataset: Dataset, settings: Settings, cache: Path, progress: Progress, options: RunOptions | None = None
 ) -> tuple[DatasetReport, TuningReport | None]:
-    """Store a dataset in a temporary store and measure every row; `tuned` adds one with weights fitted to it."""
-    policy = settings.hybrid.policy()
-    async with _temporary_store(settings, cache) as (storage, embedder):
+    """Store a dataset in a temporary store and measure every row."""
+    options, policy = options or RunOptions(), settings.hybrid.policy()
+    async with _temporary_store(settings, cache) as (storage, embedder), AsyncExitStack() as opened:
         collections = Collections(storage, embedder, policy)
         await collections.load(dataset, progress)
-        tuning = await _tune_dataset(dataset, settings, cache, progress) if tuned else None
-        fitted = collections.with_policy(with_weights(policy, tuning.in_force)) if tuning else None
-        answers = await ask_dataset(dataset, collections, progress, fitted)
-    return report_of(dataset.name, dataset.documents, answers), tuning
+        rows = rows_of(collections)
+        if options.filtered and len(dataset.collections) > 1:
+            one_store, _ = await opened.enter_async_context(_temporary_store(settings, cache))
+            together = Collections(one_store, embedder, policy, filtered=True)
+            await together.load(dataset, progress)
+            rows |= filtered_rows(together)
+        tuning = await _tune_dataset(dataset, settings, cache, progress) if options.tuned else None
+        fitted = {"tuned": with_weights(policy, tuning.in_force)} if tuning else {}
+        for name, other in {**fitted, **options.compared}.items():
+            rows[name] = Row(collections.with_policy(other), "hybrid", compared_with=("hybrid",))
+        answers = await ask_dataset(dataset, rows, progress)
+    return report_of(dataset, rows, answers), tuning
 
 
 async def sweep_dataset(
@@ -54,14 +75,10 @@ async def sweep_dataset(
         policy = settings.hybrid.policy()
         collections = Collections(storage, embedder, policy)
         await collections.load(dataset, progress)
-        queries = [
-            (collections.service(query.collection), query.text, relevant)
-            for query in dataset.queries
-            if (relevant := collections.hashes(query))
-        ]
-        if not queries:
+        judged = await judge_dataset(dataset, collections, progress)
+        if not judged:
             raise InvalidInput(f"No relevant document of {dataset.name} is in its corpus.", reason="dataset_empty")
-        return await sweep(await judge(queries, progress), policy, weight, values, progress)
+        return await sweep(judged, policy, weight, values, progress)
 
 
 async def sweep_store(

@@ -56,6 +56,8 @@ class AskedSignals:
     request: SearchRequest
     where: MemoryFilter
     results: SignalResults
+    asked_at: int
+    """What `now` is in every ranking of them."""
 
 
 class _Shared:
@@ -198,13 +200,14 @@ class MemoryService:
         """What the signals say of a query, to be ranked in several ways: see `rank_asked`."""
         request = checks.checked_search(SearchRequest(query))
         where = self._filter_of(request)
-        return AskedSignals(request, where, await (await self._tuned_search()).all_signals(request, where))
+        results = await (await self._tuned_search()).all_signals(request, where)
+        return AskedSignals(request, where, results, self._now())
 
     async def rank_asked(self, asked: AskedSignals, policy: RankingPolicy) -> list[str]:
         """The content hashes in the order that a search with this policy would give them."""
-        search, now = self._search.with_policy(policy), self._now()
+        search = self._search.with_policy(policy)
         ranking = await self._storage.search(
-            lambda snapshot: search.rank(asked.request, asked.where, asked.results, snapshot, now)
+            lambda snapshot: search.rank(asked.request, asked.where, asked.results, snapshot, asked.asked_at)
         )
         return ranking.fused.content_hashes
 

@@ -15,10 +15,19 @@ from ...errors import ConfigurationError
 from ...evaluation.dataset import Dataset, load_dataset
 from ...evaluation.ground_truth import load_ground_truth
 from ...evaluation.plots import plot_reports, plot_sweep, require_plotting
+from ...evaluation.policies import changed_policy
 from ...evaluation.report import DatasetReport, render_report, report_json
 from ...evaluation.sweep import ALPHAS, SWEPT_WEIGHTS, render_sweep, sweep_json
-from ...evaluation.tuning import render_tuning
-from ...evaluation.use_cases import StoreTuning, roll_back_tuning, run_dataset, sweep_dataset, sweep_store, tune_store
+from ...evaluation.tuning import render_tuning, tuning_json
+from ...evaluation.use_cases import (
+    RunOptions,
+    StoreTuning,
+    roll_back_tuning,
+    run_dataset,
+    sweep_dataset,
+    sweep_store,
+    tune_store,
+)
 from ..flags import JSON, RANKING, STORAGE, with_settings
 from ..progress import ProgressLine
 from ..rendering import show
@@ -48,6 +57,19 @@ def evaluation() -> None:
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for results.json and results.svg")
 @click.option("--tuned", is_flag=True, help="Also fit the weights to each set, as tune does, and measure them")
+@click.option(
+    "--filtered/--no-filtered",
+    default=True,
+    show_default=True,
+    help="Of a set with several collections, also measure them in one store, told apart by a filter",
+)
+@click.option(
+    "--compare",
+    "compared",
+    multiple=True,
+    metavar="NAME=VALUE[,…]",
+    help="Also rank with other numbers, such as fusion=rrf or hybrid_alpha=0.5; may be repeated",
+)
 @click.option("--queries", type=click.IntRange(min=1), help="Ask only so many queries of each set, evenly chosen")
 @CACHE
 @JSON
@@ -56,6 +78,8 @@ def run(
     folders: tuple[Path, ...],
     out: Path | None,
     tuned: bool,
+    filtered: bool,
+    compared: tuple[str, ...],
     queries: int | None,
     cache: Path | None,
     settings: Settings,
@@ -69,16 +93,19 @@ def run(
     \b
     Example:
       mcp-memory eval run --data sets/scifact --data sets/cosqa --out results
+      mcp-memory eval run --data sets/scifact --compare fusion=rrf --compare hybrid_alpha=0.5
     """
+    policy = settings.hybrid.policy()
+    options = RunOptions(tuned, filtered, {changes: changed_policy(policy, changes) for changes in compared})
     if out:
         _require_writable(out)
     datasets = [_loaded(folder, queries) for folder in folders]
     reports: list[DatasetReport] = []
     results: list[dict[str, Any]] = []
     for dataset in datasets:
-        report, tuning = asyncio.run(run_dataset(dataset, settings, _cache_file(cache), ProgressLine(), tuned=tuned))
+        report, tuning = asyncio.run(run_dataset(dataset, settings, _cache_file(cache), ProgressLine(), options))
         reports.append(report)
-        results.append(report_json(report, settings.hybrid.policy(), tuning))
+        results.append(report_json(report, policy, tuning))
         if not as_json:
             say(render_report(report) + "\n" + (f"\n{render_tuning(tuning)}\n" if tuning else ""))
         if out:  # after each set: what was measured is kept if a later one fails
@@ -157,7 +184,8 @@ def tune(dry_run: bool, settings: Settings, as_json: bool) -> None:
         render_tuning(tuned.report),
         _outcome(tuned, dry_run=dry_run),
     )
-    show(asdict(tuned) | {"reason": tuned.report.reason}, "\n".join(text), as_json=as_json)
+    result = asdict(tuned) | {"report": tuning_json(tuned.report), "reason": tuned.report.reason}
+    show(result, "\n\n".join(text), as_json=as_json)
 
 
 @evaluation.command()
