@@ -1,6 +1,7 @@
 """A cache of bounded size."""
 
 from collections import OrderedDict
+from collections.abc import ItemsView
 from typing import Generic, TypeVar
 
 K = TypeVar("K")
@@ -28,3 +29,7 @@ class LruCache(Generic[K, V]):
 
     def forget(self, key: K) -> None:
         self._kept.pop(key, None)
+
+    def items(self) -> ItemsView[K, V]:
+        """All that are kept."""
+        return self._kept.items()

@@ -18,7 +18,7 @@ from .errors import EmbedderUnavailable, MemoryServiceError, StoreRefused
 from .hybrid_search import indexed_text
 from .lru import LruCache
 from .models import Vector
-from .services.search.cached_inputs import MAX_NAMESPACES, CachedInputs, QueryVectors
+from .services.search.cached_inputs import MAX_NAMESPACES, CachedInputs, SharedInputs
 from .services.search.results import SearchResult
 from .services.search.search import Search
 from .services.search.searchers import SearchTask, framed, read_frame
@@ -65,7 +65,7 @@ class NoEmbedder:
 class Answering:
     def __init__(self, storage: Store, setup: SearcherSetup) -> None:
         self._storage = storage
-        self._query_vectors = QueryVectors(NoEmbedder(setup.model_id, setup.dimension))
+        self._inputs = SharedInputs(NoEmbedder(setup.model_id, setup.dimension))
         self._by_namespace: LruCache[str, tuple[Search, int]] = LruCache(MAX_NAMESPACES)
         """With the number of writes that its tags are known to follow."""
 
@@ -88,7 +88,7 @@ class Answering:
         return search
 
     def _new_search(self, task: SearchTask) -> Search:
-        inputs = CachedInputs(self._storage, self._query_vectors, task.where.namespace, time.monotonic)
+        inputs = CachedInputs(self._storage, self._inputs, task.where.namespace, time.monotonic)
         return Search(self._storage, inputs, task.policy, now_microseconds, time.monotonic, task.zone)
 
 

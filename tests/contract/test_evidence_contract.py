@@ -7,7 +7,7 @@ from tests.support.one_memory import store_one
 
 from mcp_memory_service.errors import InvalidVector
 from mcp_memory_service.hybrid_search import query_terms
-from mcp_memory_service.models import EmbeddedMemory, MemoryFilter
+from mcp_memory_service.models import CorpusStatistics, EmbeddedMemory, MemoryFilter
 from mcp_memory_service.storage.ports import Store
 
 from .memories import EAST, EVERYTHING, NORTH, embedded, memory, vector
@@ -58,23 +58,27 @@ async def test_searches_tell_the_place_in_the_session(store: Store):
 
 
 async def test_a_small_namespace_is_sampled_whole_and_a_large_one_up_to_the_limit(store: Store):
-    assert len((await store.sample_vectors("default", 10)).vectors) == 0
+    assert len((await store.sample_vectors(EVERYTHING, 10)).vectors) == 0
     await store.store_batch([embedded(memory(f"note {i}"), EAST, NORTH) for i in range(4)])
     await store_one(store, turn(None, None, "theirs", namespace="theirs"))
-    whole = await store.sample_vectors("default", 100)
+    whole = await store.sample_vectors(EVERYTHING, 100)
     assert (whole.memories, whole.vectors.shape) == (4, (8, 4))
-    part = await store.sample_vectors("default", 4)
+    part = await store.sample_vectors(EVERYTHING, 4)
     assert (part.memories, part.vectors.shape) == (2, (4, 4))
-    assert (part.vectors == (await store.sample_vectors("default", 4)).vectors).all()
+    assert (part.vectors == (await store.sample_vectors(EVERYTHING, 4)).vectors).all()
 
 
-async def test_rare_words_are_rarer_than_common_ones_and_unknown_ones_the_rarest(store: Store):
-    await store.store_batch([turn(None, None, f"tunnel number{i}") for i in range(9)])
-    rarities = await store.inverse_document_frequencies("default", ["tunnel", "number3", "absent"])
-    assert rarities["tunnel"] == 0.0
-    assert rarities["number3"] == pytest.approx(math.log(8.5 / 1.5))
-    assert rarities["absent"] == pytest.approx(math.log(9.5 / 0.5))
-    assert await store.inverse_document_frequencies("default", []) == {}
+async def test_memories_are_counted_by_their_words_names_and_tags(store: Store):
+    await store.store_batch([turn(None, None, f"tunnel number{i}", "Lab", *["few"] * (i < 2)) for i in range(9)])
+    await store_one(store, turn(None, None, "retry_count of theirs", namespace="theirs"))
+    await store_one(store, turn(None, None, "retry_count"))
+    counted = await store.corpus_statistics(
+        EVERYTHING, ["tunnel", "number3", "retry_count", "no"], ["lab", "few", "no"]
+    )
+    words = {"tunnel": 9, "number3": 1, "retry_count": 1, "no": 0}
+    assert counted == CorpusStatistics(10, words, {"lab": 9, "few": 2, "no": 0})
+    assert await store.corpus_statistics(EVERYTHING, [], []) == CorpusStatistics(10, {}, {})
+    assert await store.corpus_statistics(MemoryFilter("none"), ["tunnel"], []) == CorpusStatistics(0, {"tunnel": 0}, {})
 
 
 async def test_a_keyword_search_says_which_words_of_the_query_its_best_hit_has(store: Store):

@@ -96,7 +96,7 @@ async def all_answers(store: Store, namespace: str) -> dict[str, Any]:
     """All that can be asked of a namespace."""
     service, where = service_on(store).within(namespace), MemoryFilter(namespace)
     ids = [each.content_hash for each in (await store.list_memories(where, 0, 100)).memories]
-    tuning, sample = await store.current_tuning(namespace), await store.sample_vectors(namespace, 100)
+    tuning, sample = await store.current_tuning(namespace), await store.sample_vectors(where, 100)
     answers: dict[str, Any] = {
         "listing": await service.list_memories(ListRequest(page_size=100)),
         "tags": await service.list_tags(),
@@ -115,7 +115,7 @@ async def all_answers(store: Store, namespace: str) -> dict[str, Any]:
         terms = query_terms(query)
         matches = await store.search_by_text(terms, 100, where)
         answers[f"words of {query}"] = (list(matches.candidates), matches.best_has)
-        answers[f"idf of {query}"] = await store.inverse_document_frequencies(namespace, terms.all_words)
+        answers[f"statistics of {query}"] = await store.corpus_statistics(where, terms.all_words, ["rathole", "vps"])
         answers[query] = _timeless(await service.search(SearchRequest(query, debug=True)))
     if ids:
         explained = await service.explain(SearchRequest(QUERIES[0]), ids[0])
@@ -172,11 +172,11 @@ async def test_words_of_others_move_no_score(store: Store):
     await store.store_batch([embedded(memory(f"the tunnel {number}", at=number)) for number in range(5)])
     terms = query_terms('tunnel 3 "the tunnel"')
     before = (await store.search_by_text(terms, 10, MemoryFilter())).candidates
-    idf = await store.inverse_document_frequencies("default", ["tunnel", "3"])
+    counted = await store.corpus_statistics(MemoryFilter(), ["tunnel", "3"], [])
     theirs = [memory(f"tunnel the tunnel {'long ' * number}", namespace="theirs") for number in range(40)]
     await store.store_batch([embedded(each) for each in theirs])
     assert list((await store.search_by_text(terms, 10, MemoryFilter())).candidates) == list(before)
-    assert await store.inverse_document_frequencies("default", ["tunnel", "3"]) == idf
+    assert await store.corpus_statistics(MemoryFilter(), ["tunnel", "3"], []) == counted
     await store.purge("theirs", [each.content_hash for each in theirs])
     assert list((await store.search_by_text(terms, 10, MemoryFilter())).candidates) == list(before)
 
@@ -204,4 +204,4 @@ async def test_one_idempotency_key_in_two_namespaces_is_two_requests(store: Stor
 async def test_a_small_sample_is_that_of_the_namespace(store: Store):
     await store_one(store, embedded(memory("ours"), (1.0, 0.0, 0.0, 0.0)))
     await store_one(store, embedded(memory("theirs", namespace="theirs"), (0.0, 1.0, 0.0, 0.0)))
-    assert np.array_equal((await store.sample_vectors("default", 10)).vectors, [[1, 0, 0, 0]])
+    assert np.array_equal((await store.sample_vectors(MemoryFilter(), 10)).vectors, [[1, 0, 0, 0]])

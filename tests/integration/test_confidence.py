@@ -96,9 +96,7 @@ async def test_what_is_left_of_a_search_judges_by_itself(three: MemoryService, r
     assert (await words.retrieve_memories("rathole port")).confidence == "high"
 
 
-@pytest.mark.parametrize(
-    "part", ["search_by_text", "inverse_document_frequencies", "sample_vectors", "count_all_memories"]
-)
+@pytest.mark.parametrize("part", ["search_by_text", "sample_vectors", "corpus_statistics"])
 async def test_a_part_that_fails_leaves_the_rest_to_judge(
     three: MemoryService, real_store: MemoryStore, local_embedder: LocalEmbedder, part: str
 ):

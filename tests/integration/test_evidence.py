@@ -12,6 +12,8 @@ from mcp_memory_service.models import MemoryDraft, SearchRequest
 from mcp_memory_service.services import MemoryService
 from mcp_memory_service.storage.memory import MemoryStore
 
+DAY = 24 * 3600 * 1_000_000
+
 
 async def test_a_neighbour_that_no_signal_found_is_brought_in_and_filters_hold(store: MemoryStore):
     """The answer stands one turn after the question and has none of its words; the window is too small to hold it."""
@@ -70,6 +72,60 @@ async def test_among_a_few_memories_every_write_is_seen_in_the_evidence(store: M
         assert calls["sample_vectors"] == number + 1
         if number < 2:
             await service.delete_memory((await service.list_memories()).memories[0].content_hash)
+
+
+async def test_the_sample_of_a_filter_is_drawn_once_and_again_when_what_it_leaves_has_changed(store: MemoryStore):
+    service, calls = counting_draws(store)
+    await store_notes(service, 60)
+    await service.store_batch([MemoryDraft(f"turn {i}", session="talk") for i in range(9)])
+
+    async def draws(*requests: SearchRequest) -> int:
+        for request in requests:
+            await service.search(request)
+        return calls["sample_vectors"]
+
+    plain, filtered = SearchRequest("turn about topic 3"), SearchRequest("turn about topic 3", session="talk")
+    assert await draws(plain, filtered, plain, filtered) == 2
+    await service.store_memory(MemoryDraft("elsewhere"))
+    assert await draws(filtered) == 2
+    assert await draws(plain) == 3
+    await service.store_memory(MemoryDraft("another turn", session="talk"))
+    assert await draws(filtered, filtered) == 4
+
+
+async def test_a_time_that_moves_draws_no_sample_as_long_as_it_leaves_the_same(store: MemoryStore):
+    moment = [100 * DAY + DAY // 2]
+    calls: Counter[str] = Counter()
+    counting = in_front_of(store, sample_vectors=counted(store.sample_vectors, calls))
+    service = MemoryService(counting, WordEmbedder(), now=lambda: moment[0])
+    await service.store_batch([MemoryDraft(f"note {i}", created_at=(60 + i) * DAY) for i in range(40)])
+    week = SearchRequest("note 39", after="7d")
+    answers = [await service.search(week)]
+    for _ in range(3):
+        moment[0] += 1_000_000
+        answers.append(await service.search(week))
+    assert calls["sample_vectors"] == 1
+    assert len({(found.alpha_used, found.paging.total) for found in answers}) == 1
+    moment[0] += 2 * DAY
+    assert (await service.search(week)).paging.total < answers[0].paging.total
+    assert calls["sample_vectors"] == 2
+
+
+async def test_a_tag_that_the_filter_demands_says_nothing(store: MemoryStore):
+    service = MemoryService(store, WordEmbedder())
+    await store_notes(service, 40)
+    found = await service.search(SearchRequest("note about topic 3", tags=("topic-3",)))
+    assert found.keywords == ("topic-3",)
+    assert all(hit.provenance["tag"].score < 0.1 for hit in found.results)
+    whole = await service.search(SearchRequest("note about topic-3"))
+    assert whole.results[0].provenance["tag"].score > 0.3
+
+
+async def test_a_filter_that_leaves_nothing_is_an_empty_answer(store: MemoryStore):
+    service = MemoryService(store, WordEmbedder())
+    await store_notes(service, 20)
+    found = await service.search(SearchRequest("note about topic 3", session="nowhere"))
+    assert (found.results, found.degraded, found.evidence) == ((), (), None)
 
 
 async def test_rrf_is_alpha_weighted_reciprocal_ranks_and_nothing_else(store: MemoryStore):

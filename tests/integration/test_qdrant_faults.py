@@ -78,10 +78,10 @@ READS: dict[str, Callable[[QdrantStorage], Awaitable[Any]]] = {
     "retrieve": lambda store: store.retrieve(vector(*EAST), 5, EVERYTHING),
     "search_by_tag": lambda store: store.search_by_tag({"lab": 1.0}, 5, EVERYTHING),
     "search_by_text": lambda store: store.search_by_text(query_terms("tunnel"), 5, EVERYTHING),
-    "inverse_document_frequencies": lambda store: store.inverse_document_frequencies("default", ["tunnel"]),
+    "corpus_statistics": lambda store: store.corpus_statistics(EVERYTHING, ["tunnel"], ["lab"]),
     "adjacent": lambda store: store.adjacent([NOTE.content_hash], 5, EVERYTHING),
     "chunk_similarities": lambda store: store.chunk_similarities(vector(*EAST), "default", [NOTE.content_hash]),
-    "sample_vectors": lambda store: store.sample_vectors("default", 5),
+    "sample_vectors": lambda store: store.sample_vectors(EVERYTHING, 5),
     "get_all_tags": lambda store: store.get_all_tags("default"),
     "tags_version": lambda store: store.tags_version("default"),
     "count_all_memories": lambda store: store.count_all_memories("default"),
@@ -331,7 +331,7 @@ async def test_closing_finishes_what_was_accepted(qdrant_url: str, tmp_path: Pat
 async def test_long_memories_are_sampled_and_scanned_in_parts(store: QdrantStorage):
     chunks = [(float(i % 7 + 1), 1.0, float(i), 0.0) for i in range(155)]
     await store.store_batch([embedded(memory(f"long {i}"), *chunks) for i in range(40)])
-    assert len((await store.sample_vectors("default", 1000)).vectors) == 1000
+    assert len((await store.sample_vectors(EVERYTHING, 1000)).vectors) == 1000
     part = await store.scan(None, 250)
     assert part.cursor is not None
     assert all(len(item.vectors) == 155 for item in part.items)

@@ -17,7 +17,7 @@ from tests.support.qdrant_target import collection_of
 from mcp_memory_service.bootstrap import open_service
 from mcp_memory_service.config import load_settings
 from mcp_memory_service.hybrid_search import indexed_text
-from mcp_memory_service.models import MemoryDraft
+from mcp_memory_service.models import MemoryDraft, MemoryFilter
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage, corpus_stats
 from mcp_memory_service.storage.qdrant.connection import QdrantConnection
 
@@ -97,7 +97,7 @@ async def test_a_little_trash_of_its_own_does_not_make_a_large_namespace_count_e
     await store.store_batch([embedded(note) for note in notes])
 
     async def is_all(namespace: str) -> bool:
-        return await corpus_stats.TextStatistics(connection).of(namespace).is_all()
+        return await corpus_stats.TextStatistics(connection).of(MemoryFilter(namespace)).is_all()
 
     assert await is_all("default")
     await store.delete("default", notes[0].content_hash, trashed_at=5)

@@ -95,9 +95,12 @@ async def _require_equal(stores: Stores, chance: random.Random) -> None:
     assert list(await indexed.search_by_tag(weights, limit, where)) == list(
         await rows.search_by_tag(weights, limit, where)
     )
-    assert await indexed.inverse_document_frequencies(where.namespace, words) == (
-        await rows.inverse_document_frequencies(where.namespace, words)
-    )
+    for asked in (where, MemoryFilter(where.namespace)):
+        counted = await rows.corpus_statistics(asked, words, list(weights))
+        assert await indexed.corpus_statistics(asked, words, list(weights)) == counted
+        drawn, expected = await indexed.sample_vectors(asked, limit), await rows.sample_vectors(asked, limit)
+        assert (drawn.memories, drawn.drawn_from) == (expected.memories, expected.drawn_from)
+        assert np.array_equal(drawn.vectors, expected.vectors)
     assert await indexed.count_all_memories(where.namespace) == await rows.count_all_memories(where.namespace)
     vector = _vector(chance)
     _require_near(await indexed.retrieve(vector, limit, where), await rows.retrieve(vector, limit, where))

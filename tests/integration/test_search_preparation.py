@@ -10,7 +10,7 @@ from tests.indexed_store import open_indexed
 from tests.support.fakes import WordEmbedder, partly_broken
 
 from mcp_memory_service.errors import StorageUnavailable
-from mcp_memory_service.models import MemoryDraft, SearchRequest, TagCount, Vector, VectorSample
+from mcp_memory_service.models import MemoryDraft, MemoryFilter, SearchRequest, TagCount, Vector, VectorSample
 from mcp_memory_service.services import MemoryService, ServiceLimits
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 from mcp_memory_service.storage.sqlite_vec.index import IndexReader
@@ -48,9 +48,9 @@ def asked(store: SqliteVecStorage, monkeypatch: pytest.MonkeyPatch) -> Counter[s
     counted: Counter[str] = Counter()
     retrieve, sample_vectors, get_all_tags = IndexReader.retrieve, store.sample_vectors, store.get_all_tags
 
-    async def sample(namespace: str, limit: int) -> VectorSample:
+    async def sample(where: MemoryFilter, limit: int) -> VectorSample:
         counted["sample"] += 1
-        return await sample_vectors(namespace, limit)
+        return await sample_vectors(where, limit)
 
     async def tags(namespace: str) -> list[TagCount]:
         counted["tags"] += 1
@@ -123,7 +123,7 @@ async def test_a_count_that_failed_once_changes_no_later_search(
 
 @pytest.mark.parametrize("options", [{"mode": "keyword"}, {"alpha": 0.5}])
 async def test_evidence_that_nobody_weighs_is_not_missed(store: SqliteVecStorage, options: dict[str, str | float]):
-    service = MemoryService(partly_broken(store, "inverse_document_frequencies"), WordEmbedder())
+    service = MemoryService(partly_broken(store, "sample_vectors"), WordEmbedder())
     assert (await service.search(SearchRequest("rathole", **options))).degraded == ()  # pyright: ignore[reportArgumentType]
     assert (await service.retrieve_memories("rathole")).degraded == ("evidence_unavailable",)
 

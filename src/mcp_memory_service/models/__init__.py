@@ -38,6 +38,7 @@ from .memory import (
 from .search import (
     Candidate,
     Confidence,
+    CorpusStatistics,
     IndexedText,
     ListRequest,
     MemoryFilter,
@@ -66,6 +67,7 @@ __all__ = [
     "UNSET",
     "Candidate",
     "Confidence",
+    "CorpusStatistics",
     "Edge",
     "EdgeKind",
     "EmbeddedMemory",

@@ -1,7 +1,7 @@
 """What is searched for, and what the signals find."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,13 +16,25 @@ Confidence: TypeAlias = Literal["high", "low", "none"]
 """How sure a search is that what it found answers the query."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class MetadataIs:
     """What a key at the top level of the metadata must be."""
 
     key: str
     value: str | int | float | bool | None = None
     """Equal as JSON: 1 is not true, and 1 is 1.0. None asks only whether the key is there, whatever its value."""
+
+    # To Python 1 is true: what is kept for a filter would be given to another one.
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MetadataIs) and self._as_json == other._as_json
+
+    def __hash__(self) -> int:
+        return hash(self._as_json)
+
+    @property
+    def _as_json(self) -> tuple[object, ...]:
+        return self.key, self.value, isinstance(self.value, bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +130,23 @@ class MemoryFilter:
     ended_before: int | None = None
     """Only what was superseded or deleted before that moment."""
 
+    @property
+    def corpus(self) -> "MemoryFilter":
+        """Of what statistics are taken: all that the filter leaves, whether it is there at that moment or not. Every
+        search asks who is alive now, and a memory that expires meanwhile shall move no score."""
+        return replace(self, alive_at=None, as_of=None)
+
+    @property
+    def has_whole_namespace(self) -> bool:
+        """Whether its corpus is the namespace; asked several times by every search."""
+        return (
+            self.tags, self.types, self.after, self.before, self.scope, self.kinds, self.session, self.source,
+            self.metadata, self.pinned, self.expired_by, self.ended_before,
+        ) == _FILTERS_NOTHING  # fmt: skip
+
+
+_FILTERS_NOTHING = ((), (), None, None, None, (), None, None, (), None, None, None)
+
 
 def in_scope(source: str | None, scope: str) -> bool:
     """By whole segments: `docs` has `docs` and `docs/a.md` in it, not `docs2/a.md`. A slash at the end of a scope says
@@ -174,12 +203,25 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class CorpusStatistics:
+    """How many memories there are to choose from, and how many of them have what is asked for."""
+
+    memories: int
+    having_word: Mapping[str, int]
+    """Of each word: those that have it in their text, or as a name."""
+    having_tag: Mapping[str, int]
+    """Of each tag, folded."""
+
+
+@dataclass(frozen=True, slots=True)
 class VectorSample:
     """Vectors of some memories, drawn without regard to what they say."""
 
     memories: int
     vectors: NDArray[np.float32]
     """One row for each chunk of the drawn memories."""
+    drawn_from: int
+    """So many memories were there to be drawn."""
 
 
 @dataclass(frozen=True, slots=True)

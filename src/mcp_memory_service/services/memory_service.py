@@ -36,7 +36,7 @@ from .health import Health, HealthCheck, TrackedEmbedder
 from .ids import Ids
 from .life import Life
 from .outcomes import MAX_FOUND, MAX_OVERVIEW_TAGS, MAX_PINNED, MAX_RECENT, BulkOutcome, Context, Overview
-from .search.cached_inputs import MAX_NAMESPACES, CachedInputs, QueryVectors
+from .search.cached_inputs import MAX_NAMESPACES, CachedInputs, SharedInputs
 from .search.explanation import Explainer
 from .search.results import Explanation, MemoryListing, Paging, SearchResult
 from .search.search import Search
@@ -72,7 +72,7 @@ class _Shared:
     ) -> None:
         self.searchers = searchers
         self.embedder = TrackedEmbedder(embedder, monotonic_seconds)
-        self.query_vectors = QueryVectors(self.embedder)
+        self.inputs = SharedInputs(self.embedder)
         self.health = HealthCheck(storage, self.embedder)
         self.by_namespace: WeakValueDictionary[str, MemoryService] = WeakValueDictionary()
         """All that are in use, so that there are never two with caches of their own for one namespace."""
@@ -110,7 +110,7 @@ class MemoryService:
         self._ids = Ids(storage, namespace)
         self._life = Life(storage, namespace, now, (limits or ServiceLimits()).trash_days)
         self.has_trash = self._life.has_trash
-        inputs = CachedInputs(storage, self._shared.query_vectors, namespace, monotonic_seconds)
+        inputs = CachedInputs(storage, self._shared.inputs, namespace, monotonic_seconds)
         self._tags = inputs.tags
         self._storing = Storing(storage, self._shared.embedder, limits or ServiceLimits(), namespace, now, zone)
         self._search = Search(storage, inputs, policy or RankingPolicy(), now, monotonic_seconds, zone)

@@ -14,7 +14,7 @@ from ...errors import Unavailable
 from ...hybrid_search import TAG, VECTOR, TagVocabulary, vector_prominence
 from ...hybrid_search.columns.candidates import mean_and_deviation
 from ...lru import LruCache
-from ...models import Vector, VectorSample, fold_tag
+from ...models import MemoryFilter, Vector, VectorSample, fold_tag
 from ...single_flight import SingleFlight
 from ...storage.ports import Store
 from .query import Missing, SignalQuery, note
@@ -27,6 +27,8 @@ TAGS_KEPT_SECONDS = 60.0
 MAX_QUERY_VECTORS = 1024
 MAX_NAMESPACES = 64
 """Of so many the caches are kept: with the local model, the sample of vectors takes up to 1.5 MB of each."""
+MAX_FILTERED_SAMPLES = 32
+"""And of so many filters, of all namespaces together."""
 # The mean of so many similarities is known to 3 % of their deviation, the deviation itself to 2 %.
 SAMPLED_VECTORS = 1000
 # So large a part of the memories may come or go before the sample is drawn anew: it moves mean and deviation by less
@@ -61,11 +63,10 @@ class SimilarityBaseline:
     """What similarity to expect by chance: a query against a sample of the stored vectors."""
 
     sample: VectorSample
-    drawn_from: int
-    """So many memories were there."""
 
     def holds_for(self, corpus_size: int) -> bool:
-        return abs(corpus_size - self.drawn_from) <= UNNOTICED_SHARE * self.drawn_from
+        drawn_from = self.sample.drawn_from
+        return abs(corpus_size - drawn_from) <= UNNOTICED_SHARE * drawn_from
 
     def chance(self, query_vector: Vector) -> Chance:
         if self.sample.memories == 0:
@@ -163,57 +164,77 @@ class TagCache:
 
 
 class BaselineCache:
-    """Keeps a baseline until the number of memories has changed by more than a hundredth, so that a search does not pay
-    for each write."""
+    """Keeps baselines until the number of memories has changed by more than a hundredth, so that a search does not pay
+    for each write: that of the namespace, and those of the filters that were used last."""
 
-    def __init__(self, storage: Store, namespace: str) -> None:
+    def __init__(self, storage: Store, filtered: LruCache[MemoryFilter, SimilarityBaseline]) -> None:
         self._storage = storage
-        self._namespace = namespace
-        self._drawing: SingleFlight[str, SimilarityBaseline] = SingleFlight()
-        self.remembered: SimilarityBaseline | None = None
-        """What was drawn last; whether it still holds is for the search to see."""
+        self._drawing: SingleFlight[MemoryFilter, SimilarityBaseline] = SingleFlight()
+        self._of_namespace: SimilarityBaseline | None = None
+        self._filtered = filtered
 
-    async def baseline(self, corpus_size: int | None) -> SimilarityBaseline:
+    def remembered(self, where: MemoryFilter) -> SimilarityBaseline | None:
+        """What was drawn last; whether it still holds is for the search to see."""
+        return self._of_namespace if where.has_whole_namespace else self._filtered.get(_but_for_after(where))
+
+    async def baseline(self, where: MemoryFilter, corpus_size: int | None) -> SimilarityBaseline:
         """Of about so many memories, or as it was drawn last if their number is not known."""
-        known = self.remembered
+        known = self.remembered(where)
         if known is not None and (corpus_size is None or known.holds_for(corpus_size)):
             return known
-        return await self._drawing.run(self._namespace, lambda: self._drawn(corpus_size))
+        return await self._drawing.run(where.corpus, lambda: self._drawn(where))
 
-    async def _drawn(self, corpus_size: int | None) -> SimilarityBaseline:
-        sample = await self._storage.sample_vectors(self._namespace, SAMPLED_VECTORS)
-        self.remembered = SimilarityBaseline(sample, sample.memories if corpus_size is None else corpus_size)
-        return self.remembered
+    async def _drawn(self, where: MemoryFilter) -> SimilarityBaseline:
+        drawn = SimilarityBaseline(await self._storage.sample_vectors(where, SAMPLED_VECTORS))
+        if where.has_whole_namespace:
+            self._of_namespace = drawn
+        else:
+            self._filtered.put(_but_for_after(where), drawn)
+        return drawn
+
+
+def _but_for_after(where: MemoryFilter) -> MemoryFilter:
+    """`after=7d` is another moment in every search. Of two such corpora one has all of the other: if they are about as
+    large, they are about the same, and the number tells whether a baseline holds."""
+    return replace(where.corpus, after=None)
+
+
+class SharedInputs:
+    """What the inputs of all namespaces share: the vectors of queries, and the room for samples of filters."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.query_vectors = QueryVectors(embedder)
+        self.filtered: LruCache[MemoryFilter, SimilarityBaseline] = LruCache(MAX_FILTERED_SAMPLES)
+        """By what `_but_for_after` leaves of a filter."""
 
 
 class CachedInputs:
-    """Of one namespace; the vectors of queries are shared by all."""
+    """Of one namespace."""
 
     def __init__(
-        self, storage: Store, query_vectors: QueryVectors, namespace: str, monotonic_seconds: Callable[[], float]
+        self, storage: Store, shared: SharedInputs, namespace: str, monotonic_seconds: Callable[[], float]
     ) -> None:
-        self._query_vectors = query_vectors
+        self._query_vectors = shared.query_vectors
         self.tags = TagCache(storage, namespace, monotonic_seconds)
-        self._baselines = BaselineCache(storage, namespace)
+        self._baselines = BaselineCache(storage, shared.filtered)
 
     async def prepare(self, query: SignalQuery, vector: Vector | None = None) -> Inputs:
         """With what is known from before, as far as there is any; and with this vector, if there is one."""
         tags = (self.tags.remembered() or await self._known_tags()) if TAG in query.signals else None
         baseline = None
         if VECTOR in query.signals and query.weighs_evidence:
-            memories = tags.memories if isinstance(tags, KnownTags) else None
-            baseline = self._baselines.remembered or await self._baseline(memories)
+            baseline = self._baselines.remembered(query.where) or await self._baseline(query.where, None)
         if VECTOR not in query.signals:
             return Inputs(None, tags, baseline)
         return Inputs(await self.vector(query.text) if vector is None else vector, tags, baseline)
 
-    async def prepare_anew(self, outdated: Inputs, corpus_size: int | None) -> Inputs:
+    async def prepare_anew(self, query: SignalQuery, outdated: Inputs, corpus_size: int | None) -> Inputs:
         """After what was known of the store turned out to be outdated; the vector of the query holds."""
         tags, baseline = outdated.tags, outdated.baseline
         if tags is not None:
             tags = await self._known_tags()
         if baseline is not None:
-            baseline = await self._baseline(corpus_size)
+            baseline = await self._baseline(query.where, corpus_size)
         return replace(outdated, tags=tags, baseline=baseline, is_final=True)
 
     def forget_vector(self, query: str) -> None:
@@ -234,8 +255,8 @@ class CachedInputs:
         except (Unavailable, TimeoutError) as error:
             return Missing(note("tag_list_unavailable", error))
 
-    async def _baseline(self, corpus_size: int | None) -> SimilarityBaseline | Missing:
+    async def _baseline(self, where: MemoryFilter, corpus_size: int | None) -> SimilarityBaseline | Missing:
         try:
-            return await self._baselines.baseline(corpus_size)
+            return await self._baselines.baseline(where, corpus_size)
         except Unavailable as error:
             return Missing(note("evidence_unavailable", error))

@@ -211,7 +211,7 @@ class Search:
             try:
                 return await self._storage.search(ask_then, part_by_part=part_by_part)
             except Outdated as outdated:
-                inputs = await self.inputs.prepare_anew(inputs, outdated.memories)
+                inputs = await self.inputs.prepare_anew(query, inputs, outdated.memories)
                 return await self._storage.search(ask_then, part_by_part=part_by_part)
         finally:
             if refused:

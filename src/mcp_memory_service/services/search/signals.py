@@ -29,14 +29,16 @@ from ...hybrid_search import (
     word_coverage,
     word_evidence,
 )
+from ...hybrid_search.bm25 import idf
 from ...hybrid_search.columns.candidates import Candidates
-from ...models import Candidate, Confidence, Memory, MemoryFilter, Vector
-from ...storage.ports import SearchReads, Snapshot, StartRead
+from ...models import Candidate, Confidence, CorpusStatistics, Memory, MemoryFilter, QueryTerms, Vector
+from ...storage.ports import SearchReads, Snapshot
 from .cached_inputs import NO_CHANCE, Inputs, KnownTags, SimilarityBaseline
 from .query import Missing, SignalQuery, note
 
 # Taken when the corpus cannot be counted: it then counts as small, and alpha is balanced.
 UNKNOWN_CORPUS_SIZE = 0
+NO_TERMS = QueryTerms((), ())
 
 T = TypeVar("T")
 
@@ -131,17 +133,24 @@ class Asking:
     query: SignalQuery
     inputs: Inputs
     reads: SearchReads
-    start: StartRead
-    counting: Awaitable[int | None]
+    terms: QueryTerms
+    """Of the query, as keywords."""
+    tags: tuple[str, ...]
+    """Those to be found, if they divide the memories."""
+    counting: Awaitable[CorpusStatistics | None]
+    """None if nobody needs it, or it is not to be had."""
 
 
 async def ask(query: SignalQuery, inputs: Inputs, snapshot: Snapshot) -> SignalResults:
     """What every signal of the query says; Outdated if the inputs do not hold for this snapshot."""
-    counting = snapshot.start(_counted(query, snapshot.reads))  # once, for whoever needs it
+    terms = query_terms(query.text) if KEYWORD in query.signals else NO_TERMS
+    tags = _tags_to_find(query, inputs.tags) if TAG in query.signals else ()
+    counting = snapshot.start(_counted(query, terms, tags, snapshot.reads))  # once, for whoever needs it
     checking = snapshot.start(_tags_hold(query, inputs, snapshot.reads))
-    asking = Asking(query, inputs, snapshot.reads, snapshot.start, counting)
+    asking = Asking(query, inputs, snapshot.reads, terms, tags, counting)
     asked = {name: snapshot.start(ASKED[name](asking)) for name in SIGNALS if name in query.signals}
-    memories, baseline = await counting, inputs.baseline
+    counted, baseline = await counting, inputs.baseline
+    memories = None if counted is None else counted.memories
     outgrown = isinstance(baseline, SimilarityBaseline) and memories is not None and not baseline.holds_for(memories)
     if not inputs.is_final and (outgrown or not await checking):
         raise Outdated(memories)
@@ -181,11 +190,11 @@ async def _ask_vectors(asking: Asking) -> SignalResult:
         return SignalResult(degraded=(note("embedder_unavailable", error), *unweighed), failed=True, refused=True)
     if isinstance(found, Missing):
         return _failed(found, *unweighed)
-    columns, memories = Candidates.of(found), await asking.counting
+    columns, counted = Candidates.of(found), await asking.counting
     prominence, chance, sampled = None, NO_CHANCE, 0
-    if isinstance(baseline, SimilarityBaseline) and columns and memories:
+    if isinstance(baseline, SimilarityBaseline) and columns and counted and counted.memories:
         chance, sampled = baseline.chance(vector), len(baseline.sample.vectors)
-        prominence = baseline.prominence(chance, float(columns.scores[0]), memories)
+        prominence = baseline.prominence(chance, float(columns.scores[0]), counted.memories)
     standing = vector_standing(columns.scores, chance.mean, sampled)
     if query.min_similarity is not None:
         columns = columns.take((columns.scores >= query.min_similarity).nonzero()[0])
@@ -193,37 +202,24 @@ async def _ask_vectors(asking: Asking) -> SignalResult:
 
 
 async def _ask_words(asking: Asking) -> SignalResult:
-    query, terms = asking.query, query_terms(asking.query.text)
-    idf = asking.start(_idf(query, terms.all_words, asking.reads))
+    query, terms = asking.query, asking.terms
     search = asking.reads.search_by_text(terms, query.lexical_limit, query.where)
     matches = await _answered(search, "keyword_search_unavailable")
     if isinstance(matches, Missing):
         return _failed(matches)
-    memories, frequencies = await asking.counting, await idf
-    words, evidence = terms.all_words, None
-    if isinstance(frequencies, Missing):  # what was found stays
-        coverage = word_coverage(words, matches.best_has, {})
-        return SignalResult(matches.candidates, (frequencies.reason,), coverage=coverage)
-    if query.weighs_evidence and memories:
-        evidence = word_evidence(words, matches.best_has, frequencies, memories)
+    counted, words = await asking.counting, terms.all_words
+    if counted is None or not query.weighs_evidence:
+        return SignalResult(matches.candidates, coverage=word_coverage(words, matches.best_has, {}))
+    frequencies = {word: idf(counted.memories, having) for word, having in counted.having_word.items()}
+    evidence = word_evidence(words, matches.best_has, frequencies, counted.memories) if counted.memories else None
     coverage = word_coverage(words, matches.best_has, frequencies)
     return SignalResult(matches.candidates, words=evidence, coverage=coverage)
-
-
-async def _idf(query: SignalQuery, words: Sequence[str], reads: SearchReads) -> dict[str, float] | Missing:
-    if not query.weighs_evidence:
-        return {}
-    return await _answered(reads.inverse_document_frequencies(query.where.namespace, words), "evidence_unavailable")
 
 
 async def _ask_tags(asking: Asking) -> SignalResult:
     query, known = asking.query, asking.inputs.tags
     degraded = (known.reason,) if isinstance(known, Missing) else ()
-    per_tag: Mapping[str, int] = known.memories_per_tag if isinstance(known, KnownTags) else {}
-    memories = known.memories if isinstance(known, KnownTags) else None
-    if memories is None:
-        memories = await asking.counting or UNKNOWN_CORPUS_SIZE
-    counts = {tag: per_tag.get(tag, 0) for tag in _tags_to_find(query, known)}
+    counts, memories = await _having_tags(asking)
     if query.extract_tags and not query.every_tag:
         counts = dividing_tags(counts, memories)
     found: Sequence[Candidate] | Missing = ()
@@ -237,6 +233,24 @@ async def _ask_tags(asking: Asking) -> SignalResult:
     return SignalResult(as_rare_as_they_are_few(found, memories), degraded, terms=tuple(counts))
 
 
+async def _having_tags(asking: Asking) -> tuple[dict[str, int], int]:
+    """How many memories have each tag to be found, and how many there are. Of a whole namespace both are known, so that
+    a store over a network is neither asked nor waited for; they stand in where a filter could not be counted."""
+    query, known = asking.query, asking.inputs.tags
+    if not query.where.has_whole_namespace:
+        counted = await asking.counting
+        if counted is not None:
+            # A tag that the filter leaves nobody with is none that the query names.
+            having = {tag: n for tag, n in counted.having_tag.items() if n or not query.extract_tags}
+            return having, counted.memories
+    per_tag: Mapping[str, int] = known.memories_per_tag if isinstance(known, KnownTags) else {}
+    memories = known.memories if isinstance(known, KnownTags) else None
+    if memories is None:
+        counted = await asking.counting
+        memories = UNKNOWN_CORPUS_SIZE if counted is None else counted.memories
+    return {tag: per_tag.get(tag, 0) for tag in asking.tags}, memories
+
+
 def _tags_to_find(query: SignalQuery, known: KnownTags | Missing | None) -> tuple[str, ...]:
     """The caller's, else those that the query names, else (no list to be had) its words."""
     if not query.extract_tags:
@@ -248,10 +262,14 @@ Ask: TypeAlias = Callable[[Asking], Coroutine[Any, Any, SignalResult]]
 ASKED: Mapping[str, Ask] = {VECTOR: _ask_vectors, KEYWORD: _ask_words, TAG: _ask_tags}
 
 
-async def _counted(query: SignalQuery, reads: SearchReads) -> int | None:
+async def _counted(
+    query: SignalQuery, terms: QueryTerms, tags: Sequence[str], reads: SearchReads
+) -> CorpusStatistics | None:
     if not (TAG in query.signals or query.weighs_evidence):
         return None
-    counted = await _answered(reads.count_all_memories(query.where.namespace), "corpus_size_unavailable")
+    words = terms.all_words if query.weighs_evidence else ()
+    tags = () if query.where.has_whole_namespace else tags
+    counted = await _answered(reads.corpus_statistics(query.where, words, tags), "corpus_size_unavailable")
     return None if isinstance(counted, Missing) else counted
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...models import Candidate, Memory, MemoryFilter, QueryTerms, TextMatches, Vector, history_of
+from ...models import Candidate, CorpusStatistics, Memory, MemoryFilter, QueryTerms, TextMatches, Vector, history_of
 from ...storage.ports import SearchReads
 
 
 class WithHistory:
     """Each list is that of both, best first. Words are as rare, and texts as long on average, as they are in the one of
-    the two that a memory is in; counts and tags are those of the namespace."""
+    the two that a memory is in, within the filter. Statistics and samples are those of the filter in the namespace as
+    it is now, whatever moment is asked for: what it holds was mostly there then, and is counted and kept anyway."""
 
     def __init__(self, reads: SearchReads) -> None:
         self._reads = reads
@@ -59,8 +60,10 @@ class WithHistory:
         by_id = {candidate.content_hash: candidate for candidate in (*past, *live)}
         return sorted(by_id.values(), key=lambda each: (-each.score, -each.created_at, each.content_hash))[:limit]
 
-    async def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
-        return await self._reads.inverse_document_frequencies(namespace, words)
+    async def corpus_statistics(
+        self, where: MemoryFilter, words: Sequence[str], tags: Sequence[str]
+    ) -> CorpusStatistics:
+        return await self._reads.corpus_statistics(where, words, tags)
 
     async def tags_version(self, namespace: str) -> int:
         return await self._reads.tags_version(namespace)

@@ -12,9 +12,9 @@ from typing import TypeVar
 import numpy as np
 
 from ...errors import EmbeddingMismatch, StorageUnavailable
-from ...hybrid_search.bm25 import idf
 from ...models import (
     Candidate,
+    CorpusStatistics,
     Edge,
     EdgeKind,
     EmbeddedMemory,
@@ -94,7 +94,7 @@ class MemoryStore:
         return best_first(scored, limit)
 
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
-        memories = self._contents.passing(MemoryFilter(where.namespace))
+        memories = self._contents.passing(where.corpus)
         scores = bm25_scores([stored.words for stored in memories], terms)
         matching = (
             (score, each) for score, each in zip(scores, memories, strict=True) if score > 0 and each.passes(where)
@@ -105,9 +105,12 @@ class MemoryStore:
         best = self._contents.memories[where.namespace, found[0].content_hash]
         return TextMatches(found, frozenset(terms.all_words).intersection(best.words.in_text))
 
-    async def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
-        texts = [stored.words for stored in self._contents.passing(MemoryFilter(namespace))]
-        return {word: idf(len(texts), sum(text.has(word) for text in texts)) for word in words}
+    async def corpus_statistics(
+        self, where: MemoryFilter, words: Sequence[str], tags: Sequence[str]
+    ) -> CorpusStatistics:
+        corpus = self._contents.passing(where.corpus)
+        having_word = {word: sum(each.words.has(word) for each in corpus) for word in words}
+        return CorpusStatistics(len(corpus), having_word, {tag: sum(tag in e.tags for e in corpus) for tag in tags})
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
         origins = [stored.memory for stored in self._many(where.namespace, content_hashes)]
@@ -163,12 +166,12 @@ class MemoryStore:
         order = sorted(counts, key=lambda folded: (-counts[folded], folded))
         return [TagCount(spellings[folded], counts[folded]) for folded in order]
 
-    async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
+    async def sample_vectors(self, where: MemoryFilter, limit: int) -> VectorSample:
         """The first ones by content_hash: it is a digest, so its order has nothing to do with what a memory says."""
-        found = sorted(self._contents.passing(MemoryFilter(namespace)), key=lambda each: each.memory.content_hash)
+        found = sorted(self._contents.passing(where.corpus), key=lambda each: each.memory.content_hash)
         drawn = [(each.number, vector) for each in found for vector in each.vectors][:limit]
         vectors = np.array([vector for _, vector in drawn], np.float32).reshape(len(drawn), -1 if drawn else 0)
-        return VectorSample(len({number for number, _ in drawn}), vectors)
+        return VectorSample(len({number for number, _ in drawn}), vectors, drawn_from=len(found))
 
     async def stats(self, namespace: str) -> StoreStats:
         return self._contents.stats(namespace)

@@ -23,9 +23,9 @@ class MemoryReads(Protocol):
         """Every tag that a memory of the namespace carries, most used first, each once whatever its case."""
         ...
 
-    async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
-        """Vectors of memories drawn evenly from the namespace, at most `limit`; the same ones until memories change.
-        All of them if there are no more than that."""
+    async def sample_vectors(self, where: MemoryFilter, limit: int) -> VectorSample:
+        """Vectors of memories drawn evenly from `where.corpus`, at most `limit`; the same ones until memories change,
+        and all of them if there are no more than that."""
         ...
 
     async def stats(self, namespace: str) -> StoreStats:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from ...models import Candidate, Memory, MemoryFilter, QueryTerms, TextMatches, Vector
+from ...models import Candidate, CorpusStatistics, Memory, MemoryFilter, QueryTerms, TextMatches, Vector
 
 T = TypeVar("T")
 
@@ -28,12 +28,13 @@ class SearchReads(Protocol):
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
         """Memories whose text or tags have any of the terms, by BM25, then newest first, at most `limit`; a phrase
         counts only where its words stand together. No terms find nothing. How rare a term is and how long a text is on
-        average is that of the namespace, whatever else the filter says."""
+        average is that of `where.corpus`: scores are those of a store with nothing else in it."""
         ...
 
-    async def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
-        """Of each word in the namespace, in natural logarithms as BM25 has it: highest for a word that no memory has,
-        never below 0."""
+    async def corpus_statistics(
+        self, where: MemoryFilter, words: Sequence[str], tags: Sequence[str]
+    ) -> CorpusStatistics:
+        """Of `where.corpus`; of words and tags (folded) that nobody has, 0."""
         ...
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:

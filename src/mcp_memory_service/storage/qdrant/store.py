@@ -7,6 +7,7 @@ from typing import TypeVar
 from ...errors import InvalidVector, StoreRefused
 from ...models import (
     Candidate,
+    CorpusStatistics,
     Edge,
     EdgeKind,
     EmbeddedMemory,
@@ -41,7 +42,7 @@ from .inflight import AcceptedWrites
 from .options import QdrantOptions
 from .queries import graph, reads
 from .queries.tag_search import search_by_tag
-from .queries.text_search import inverse_document_frequencies, search_by_text
+from .queries.text_search import corpus_statistics, search_by_text
 from .queries.vector_samples import VectorSamples
 from .upgrade import brought_up_to_date
 from .writes import feedback as learning
@@ -115,8 +116,10 @@ class QdrantStorage:
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
         return await search_by_text(self._connection, self._statistics, terms, limit, where)
 
-    async def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
-        return await inverse_document_frequencies(self._statistics.of(namespace), words)
+    async def corpus_statistics(
+        self, where: MemoryFilter, words: Sequence[str], tags: Sequence[str]
+    ) -> CorpusStatistics:
+        return await corpus_statistics(self._statistics.of(where), self._sizes.of(where), words, tags)
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
         return await reads.adjacent(self._connection, content_hashes, limit, where)
@@ -127,8 +130,8 @@ class QdrantStorage:
         vector = checked_vector(query_vector, self._pinned.dimension)
         return await reads.chunk_similarities(self._connection, vector, namespace, content_hashes)
 
-    async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
-        return await self._samples.of(namespace, limit)
+    async def sample_vectors(self, where: MemoryFilter, limit: int) -> VectorSample:
+        return await self._samples.of(where, limit)
 
     async def find_ids(self, namespace: str, prefix: str, limit: int) -> list[str]:
         return await reads.find_ids(self._connection, namespace, prefix, limit)
@@ -140,7 +143,7 @@ class QdrantStorage:
         return await reads.tags_version(self._connection, namespace)
 
     async def count_all_memories(self, namespace: str) -> int:
-        return await self._sizes.of(namespace)
+        return await self._sizes.of(MemoryFilter(namespace))
 
     async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
         return await reads.get_many(self._connection, namespace, content_hashes)

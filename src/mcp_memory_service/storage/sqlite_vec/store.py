@@ -19,6 +19,7 @@ from ...errors import (
 )
 from ...models import (
     Candidate,
+    CorpusStatistics,
     Edge,
     EdgeKind,
     EmbeddedMemory,
@@ -145,8 +146,10 @@ class SqliteVecStorage:
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
         return await self._read(lambda snapshot: snapshot.search_by_text(terms, limit, where))
 
-    async def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
-        return await self._read(lambda snapshot: snapshot.inverse_document_frequencies(namespace, words))
+    async def corpus_statistics(
+        self, where: MemoryFilter, words: Sequence[str], tags: Sequence[str]
+    ) -> CorpusStatistics:
+        return await self._read(lambda snapshot: snapshot.corpus_statistics(where, words, tags))
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         return await self._read(lambda snapshot: snapshot.adjacent(content_hashes, limit, where))
@@ -156,8 +159,8 @@ class SqliteVecStorage:
     ) -> dict[str, list[float]]:
         return await self._read(lambda snapshot: snapshot.chunk_similarities(query_vector, namespace, content_hashes))
 
-    async def sample_vectors(self, namespace: str, limit: int) -> VectorSample:
-        return await self.connections.read(reads.sample_vectors, namespace, limit)
+    async def sample_vectors(self, where: MemoryFilter, limit: int) -> VectorSample:
+        return await self._read(lambda snapshot: snapshot.sample_vectors(where, limit))
 
     async def find_ids(self, namespace: str, prefix: str, limit: int) -> list[str]:
         return await self.connections.read(reads.find_ids, namespace, prefix, limit)

@@ -1,4 +1,4 @@
-"""The words of memories as FTS5 keeps them, and BM25 by the statistics of one namespace."""
+"""The words of memories as FTS5 keeps them, and BM25 by the statistics of a part of them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
@@ -44,20 +44,20 @@ def token_count(connection: apsw.Connection, parts: Sequence[str]) -> int:
 
 
 class TermWeights(NamedTuple):
-    """What BM25 needs to know of a namespace, for one query."""
+    """What BM25 needs to know of a corpus, for one query."""
 
     mean_length: float
     idfs: Sequence[float]
     """Of each alternative of the query, in its order."""
 
 
-def register_namespace_bm25(connection: apsw.Connection) -> None:
-    """`namespace_bm25(memory_text, weights)`: what -bm25(memory_text) would be, to the last bit, if the table held the
-    texts of one namespace only. In Python, it takes two to three times as long as FTS5's own."""
-    connection.register_fts5_function("namespace_bm25", _namespace_bm25)
+def register_corpus_bm25(connection: apsw.Connection) -> None:
+    """`corpus_bm25(memory_text, weights)`: what -bm25(memory_text) would be, to the last bit, if the table held the
+    texts of the corpus only. In Python, it takes two to three times as long as FTS5's own."""
+    connection.register_fts5_function("corpus_bm25", _corpus_bm25)
 
 
-def _namespace_bm25(row: apsw.FTS5ExtensionApi, *arguments: Any) -> float:
+def _corpus_bm25(row: apsw.FTS5ExtensionApi, *arguments: Any) -> float:
     weights: TermWeights = arguments[0]
     norm = length_norm(float(row.column_size()), weights.mean_length)
     score = 0.0

@@ -2,17 +2,17 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from qdrant_client import models
 
-from ....hybrid_search.bm25 import fts5_idf, idf, length_norm, lucene_idf, term_weight
-from ....models import MemoryFilter, QueryTerms, TextMatches
+from ....hybrid_search.bm25 import fts5_idf, length_norm, lucene_idf, term_weight
+from ....models import CorpusStatistics, MemoryFilter, QueryTerms, TextMatches
 from ..connection import QdrantConnection
-from ..corpus_stats import Corpus, CorpusStatistics, TextStatistics
+from ..corpus_stats import Corpus, CountedCorpus, TextStatistics
 from ..filters import equals, has_phrase, has_term, passing
 from ..points import NAME_MARK, REFERENCE_LENGTH, TERMS, Payload, sparse_vector
 from .top_candidates import Scored, SparseSearch, leading, ranked
@@ -131,7 +131,7 @@ async def search_by_text(
 ) -> TextMatches:
     if not terms:
         return TextMatches()
-    sought, own = Sought.of(terms), statistics.of(where.namespace)
+    sought, own = Sought.of(terms), statistics.of(where)
     counted = await _counted(own, sought.conditions)
     of_all = counted if await own.is_all() else await _counted(statistics.of_all, sought.conditions)
     ranking = WordRanking.of(sought, counted, of_all, where)
@@ -143,16 +143,23 @@ async def search_by_text(
     )
 
 
-async def inverse_document_frequencies(statistics: CorpusStatistics, words: Sequence[str]) -> dict[str, float]:
-    """A memory has a word as such or as a name."""
+async def corpus_statistics(
+    corpus: CountedCorpus, counting: Coroutine[Any, Any, int], words: Sequence[str], tags: Sequence[str]
+) -> CorpusStatistics:
+    # A memory has a word as such or as a name.
     either = [models.Filter(should=[has_term(word), has_term(NAME_MARK + word)]) for word in words]
-    counted = await _counted(statistics, either)
-    frequencies = zip(words, counted.document_frequencies, strict=True)
-    return {word: idf(counted.corpus.memories, each) for word, each in frequencies}
+    memories, having_word, having_tag = await asyncio.gather(
+        counting,
+        corpus.document_frequencies(either),
+        asyncio.gather(*(corpus.count(equals("tag_keys", tag)) for tag in tags)),
+    )
+    return CorpusStatistics(
+        memories, dict(zip(words, having_word, strict=True)), dict(zip(tags, having_tag, strict=True))
+    )
 
 
-async def _counted(statistics: CorpusStatistics, conditions: Sequence[models.Condition]) -> Counted:
-    return Counted(*await asyncio.gather(statistics.corpus(), statistics.document_frequencies(conditions)))
+async def _counted(counted: CountedCorpus, conditions: Sequence[models.Condition]) -> Counted:
+    return Counted(*await asyncio.gather(counted.corpus(), counted.document_frequencies(conditions)))
 
 
 def _terms(payload: Payload) -> list[str]:

@@ -1,6 +1,7 @@
 """Vectors to compare a query with by chance: read seldom, for they are many numbers to send."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,35 +16,36 @@ KEPT_SECONDS = 600.0
 # A sample tells the mean and the deviation of similarities, which so small a change of the corpus hardly moves.
 NOTICEABLE_CHANGE = 0.1
 MAX_SAMPLES = 64
-"""1.5 MB each with the local model; the service keeps as many namespaces."""
+"""1.5 MB each with the local model; the service keeps as many namespaces, and half as many filters."""
 
 
 class VectorSamples:
     def __init__(self, connection: QdrantConnection, sizes: CorpusSizes) -> None:
         self._connection = connection
         self._sizes = sizes
-        self._kept: LruCache[tuple[str, int], tuple[VectorSample, int, float]] = LruCache(MAX_SAMPLES)
+        self._kept: LruCache[tuple[MemoryFilter, int], tuple[VectorSample, float]] = LruCache(MAX_SAMPLES)
 
-    async def of(self, namespace: str, limit: int) -> VectorSample:
+    async def of(self, where: MemoryFilter, limit: int) -> VectorSample:
         """The same sample until a tenth of the memories has come or gone, or ten minutes have passed."""
-        memories = await self._sizes.of(namespace)
-        kept = self._kept.get((namespace, limit))
+        key, memories = (where.corpus, limit), await self._sizes.of(where)
+        kept = self._kept.get(key)
         if kept is not None:
-            sample, drawn_from, expires = kept
-            if abs(memories - drawn_from) <= drawn_from * NOTICEABLE_CHANGE and time.monotonic() < expires:
-                return sample
-        sample = await self._draw(namespace, limit)
-        self._kept.put((namespace, limit), (sample, memories, time.monotonic() + KEPT_SECONDS))
+            sample, expires = kept
+            change = abs(memories - sample.drawn_from)
+            if change <= sample.drawn_from * NOTICEABLE_CHANGE and time.monotonic() < expires:
+                return replace(sample, drawn_from=memories)
+        sample = await self._draw(where.corpus, limit, memories)
+        self._kept.put(key, (sample, time.monotonic() + KEPT_SECONDS))
         return sample
 
-    async def _draw(self, namespace: str, limit: int) -> VectorSample:
+    async def _draw(self, where: MemoryFilter, limit: int, drawn_from: int) -> VectorSample:
         """The first ones by point id: it is a digest, so its order has nothing to do with what a memory says."""
         rows: list[Vector] = []
         memories = 0
-        async for record in scrolled(self._connection, passing(MemoryFilter(namespace)), [], vectors=True):
+        async for record in scrolled(self._connection, passing(where), [], vectors=True):
             memories += 1
             rows += vectors_of(record)
             if len(rows) >= limit:
                 break
         vectors = np.array(rows[:limit], dtype=np.float32)
-        return VectorSample(memories, vectors.reshape(len(vectors), -1 if rows else 0))
+        return VectorSample(memories, vectors.reshape(len(vectors), -1 if rows else 0), drawn_from)

@@ -14,7 +14,7 @@ import sqlite_vec
 from ....backoff import backoff
 from ....errors import EngineTooOld, StorageFull, StorageReadOnly, StorageUnavailable, StoreCorrupt, StoreRefused
 from ....private_files import create_private_file, make_private
-from ..text_index import register_namespace_bm25
+from ..text_index import register_corpus_bm25
 
 logger = logging.getLogger(__name__)
 
@@ -114,7 +114,7 @@ def connect(path: Path, *, read_only: bool) -> apsw.Connection:
     connection.enable_load_extension(True)
     connection.load_extension(sqlite_vec.loadable_path())
     connection.enable_load_extension(False)
-    register_namespace_bm25(connection)
+    register_corpus_bm25(connection)
     if read_only:
         connection.execute("PRAGMA query_only = on").fetchall()
         connection.execute(f"PRAGMA cache_size = -{READER_CACHE_KIB}").fetchall()

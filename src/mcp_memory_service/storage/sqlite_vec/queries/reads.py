@@ -121,18 +121,35 @@ def adjacent(
     return list(map(Candidate._make, rows))
 
 
-def sample_vectors(connection: apsw.Connection, namespace: str, limit: int) -> VectorSample:
+def sample_vectors(connection: apsw.Connection, where: MemoryFilter, limit: int) -> VectorSample:
     """The first ones by content_hash: it is a digest, so its order has nothing to do with what a memory says."""
+    matches, values = condition(where.corpus)
+    # A few memories are found by the filter and then put in order, not looked for in the order of all.
+    order = "m.content_hash" if where.has_whole_namespace else "+m.content_hash"
+    rows = connection.execute(
+        f"SELECT m.id FROM memories m WHERE {matches} ORDER BY {order} LIMIT ?",  # noqa: S608
+        (*values, limit),
+    ).fetchall()
+    drawn_from = len(rows)
+    if drawn_from == limit:
+        drawn_from = int(connection.execute(f"SELECT count(*) FROM memories m WHERE {matches}", values).get)  # noqa: S608
+    return sample_of(connection, [cast("int", memory_id) for (memory_id,) in rows], limit, drawn_from)
+
+
+def sample_of(connection: apsw.Connection, memory_ids: Sequence[int], limit: int, drawn_from: int) -> VectorSample:
+    """The vectors of these memories, in this order."""
     rows = connection.execute(
         """
-        SELECT m.id, v.embedding FROM memories m CROSS JOIN vectors v ON v.memory_id = m.id
-        WHERE m.namespace = ? ORDER BY m.content_hash LIMIT ?
+        SELECT v.memory_id, v.embedding FROM json_each(?) drawn CROSS JOIN vectors v ON v.memory_id = drawn.value
+        ORDER BY drawn.key, v.id LIMIT ?
         """,
-        (namespace, limit),
+        (json.dumps(list(memory_ids)), limit),
     ).fetchall()
     vectors = np.frombuffer(b"".join(cast("bytes", embedding) for _, embedding in rows), dtype=np.float32)
     return VectorSample(
-        memories=len({memory_id for memory_id, _ in rows}), vectors=vectors.reshape(len(rows), -1 if rows else 0)
+        memories=len({memory_id for memory_id, _ in rows}),
+        vectors=vectors.reshape(len(rows), -1 if rows else 0),
+        drawn_from=drawn_from,
     )
 
 

@@ -4,7 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 import apsw
 
-from ....models import Candidate, Memory, MemoryFilter, QueryTerms, TextMatches, Vector, is_main
+from ....models import (
+    Candidate,
+    CorpusStatistics,
+    Memory,
+    MemoryFilter,
+    QueryTerms,
+    TextMatches,
+    Vector,
+    VectorSample,
+    is_main,
+)
 from ...vectors import checked_vector
 from ..index import IndexReader
 from . import reads, text_search
@@ -25,9 +35,11 @@ class SnapshotReads:
         self._index = index
         self._dimension_of = dimension_of
 
-    def _index_for(self, where: MemoryFilter) -> IndexReader | None:
-        """It knows namespace, tags, types, times and expiry, and has nothing of histories and trash."""
-        unknown = (where.scope, where.session, where.source, where.pinned, where.expired_by, where.as_of)
+    def _index_for(self, where: MemoryFilter, *, of_corpus: bool = False) -> IndexReader | None:
+        """It knows namespace, tags, types, times and expiry, and has nothing of histories and trash. The corpus of a
+        filter is the same at any moment."""
+        as_of = None if of_corpus else where.as_of
+        unknown = (where.scope, where.session, where.source, where.pinned, where.expired_by, as_of)
         if where.kinds or where.metadata or unknown != _UNASKED or where.ended_before is not None:
             return None
         return self._index if is_main(where.namespace) else None
@@ -54,10 +66,20 @@ class SnapshotReads:
         found = index.search_by_text(self._connection, terms, limit, where)
         return TextMatches(found, index.words_of_best(self._connection, found, terms, where.namespace))
 
-    async def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
-        if self._index is None or not is_main(namespace):
-            return text_search.inverse_document_frequencies(self._connection, namespace, words)
-        return self._index.inverse_document_frequencies(namespace, words)
+    async def corpus_statistics(
+        self, where: MemoryFilter, words: Sequence[str], tags: Sequence[str]
+    ) -> CorpusStatistics:
+        index = self._index_for(where, of_corpus=True)
+        if index is None:
+            return text_search.corpus_statistics(self._connection, where, words, tags)
+        return index.corpus_statistics(where, words, tags)
+
+    async def sample_vectors(self, where: MemoryFilter, limit: int) -> VectorSample:
+        index = self._index_for(where, of_corpus=True)
+        if index is None:
+            return reads.sample_vectors(self._connection, where, limit)
+        memory_ids, drawn_from = index.sample(where, limit)
+        return reads.sample_of(self._connection, memory_ids, limit, drawn_from)
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         return reads.adjacent(self._connection, content_hashes, limit, where)

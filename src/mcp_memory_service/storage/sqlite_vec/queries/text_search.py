@@ -1,16 +1,17 @@
-"""The keyword signal: FTS5's BM25 over the texts of one namespace; each function runs inside one snapshot.
+"""The keyword signal: FTS5's BM25 over the texts that a filter leaves; each function runs inside one snapshot.
 
-A namespace that has the store to itself is scored by FTS5. Among others it is scored by the same formula with its own
-numbers, for those of FTS5 are those of the whole table.
+A namespace that has the store to itself is scored by FTS5. A part of the store is scored by the same formula with its
+own numbers, for those of FTS5 are those of the whole table.
 """
 
+import json
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import apsw
 
-from ....hybrid_search.bm25 import fts5_idf, idf
-from ....models import Candidate, MemoryFilter, QueryTerms
+from ....hybrid_search.bm25 import fts5_idf
+from ....models import Candidate, CorpusStatistics, MemoryFilter, QueryTerms
 from ..rows import condition
 from ..text_index import TermWeights, tokens_like
 
@@ -19,7 +20,7 @@ def search_by_text(connection: apsw.Connection, terms: QueryTerms, limit: int, w
     if not terms:
         return []
     matches, values = condition(where)
-    score, weights = _score(connection, terms, where.namespace)
+    score, weights = _score(connection, terms, where)
     sql = f"""
         SELECT m.content_hash, m.created_at, {score} AS score, m.session, m.sequence
         FROM memory_text CROSS JOIN memories m ON m.id = memory_text.rowid
@@ -30,16 +31,17 @@ def search_by_text(connection: apsw.Connection, terms: QueryTerms, limit: int, w
     return list(map(Candidate._make, rows))
 
 
-def phrase_scores(connection: apsw.Connection, phrase: Sequence[str], namespace: str) -> dict[int, float]:
-    """What a phrase adds to the BM25 score of each memory of the namespace that has it, by its id."""
+def phrase_scores(connection: apsw.Connection, phrase: Sequence[str], where: MemoryFilter) -> dict[int, float]:
+    """What a phrase adds to the BM25 score of each memory of the corpus that has it, by its id."""
     terms = QueryTerms((), (), (tuple(phrase),))
-    score, weights = _score(connection, terms, namespace)
+    score, weights = _score(connection, terms, where)
+    matches, values = condition(where.corpus)
     rows = connection.execute(
         f"""
         SELECT m.id, {score} FROM memory_text CROSS JOIN memories m ON m.id = memory_text.rowid
-        WHERE memory_text MATCH ? AND m.namespace = ?
+        WHERE memory_text MATCH ? AND {matches}
         """,  # noqa: S608
-        (*weights, _match_expression(terms), namespace),
+        (*weights, _match_expression(terms), *values),
     )
     return dict(cast("list[tuple[int, float]]", rows.fetchall()))
 
@@ -60,48 +62,77 @@ def words_of_best(
     return frozenset(terms.all_words) & {word for row in texts for text in row for word in cast("str", text).split()}
 
 
-def inverse_document_frequencies(connection: apsw.Connection, namespace: str, words: Sequence[str]) -> dict[str, float]:
-    memories, _ = _corpus(connection, namespace)
-    if _is_alone(connection, namespace):
+def corpus_statistics(
+    connection: apsw.Connection, where: MemoryFilter, words: Sequence[str], tags: Sequence[str]
+) -> CorpusStatistics:
+    having_tag = _having_tags(connection, where, tags) if tags else {}
+    if _is_whole_store(connection, where):
         counted = "SELECT doc FROM memory_vocabulary WHERE term = ?"
-        return {word: idf(memories, connection.execute(counted, (word,)).get or 0) for word in words}
+        having_word = {word: connection.execute(counted, (word,)).get or 0 for word in words}
+        return CorpusStatistics(_of_namespace(connection, where.namespace)[0], having_word, having_tag)
     tokens = tokens_like(connection)
-    return {
-        # The vocabulary has no word that FTS5 cuts.
-        word: idf(memories, _document_frequency(connection, namespace, _quoted(word)) if tokens(word) == [word] else 0)
-        for word in words
-    }
+    whole = [word for word in words if tokens(word) == [word]]  # the vocabulary has no word that FTS5 cuts
+    memories, _, having = _counted(connection, where, list(map(_quoted, whole)))
+    return CorpusStatistics(memories, dict.fromkeys(words, 0) | dict(zip(whole, having, strict=True)), having_tag)
 
 
-def _score(connection: apsw.Connection, terms: QueryTerms, namespace: str) -> tuple[str, tuple[Any, ...]]:
+def _score(connection: apsw.Connection, terms: QueryTerms, where: MemoryFilter) -> tuple[str, tuple[Any, ...]]:
     """BM25 as an expression, with what it is to be bound to. FTS5's is better the lower it is."""
-    if _is_alone(connection, namespace):
+    if _is_whole_store(connection, where):
         return "-bm25(memory_text)", ()
-    memories, tokens = _corpus(connection, namespace)
-    frequencies = [_document_frequency(connection, namespace, each) for each in _alternatives(terms)]
-    idfs = [fts5_idf(memories, frequency) for frequency in frequencies]
-    weights = TermWeights(tokens / memories if tokens else 1.0, idfs)
-    return "namespace_bm25(memory_text, ?)", (apsw.pyobject(weights),)
+    memories, tokens, having = _counted(connection, where, _alternatives(terms))
+    weights = TermWeights(tokens / memories if tokens else 1.0, [fts5_idf(memories, each) for each in having])
+    return "corpus_bm25(memory_text, ?)", (apsw.pyobject(weights),)
 
 
-def _is_alone(connection: apsw.Connection, namespace: str) -> bool:
-    """Whether no other namespace has memories."""
+def _is_whole_store(connection: apsw.Connection, where: MemoryFilter) -> bool:
+    """Whether the corpus is all that the text index has."""
     others = "SELECT EXISTS (SELECT 1 FROM namespaces WHERE namespace != ?)"
-    return not connection.execute(others, (namespace,)).get
+    return where.has_whole_namespace and not connection.execute(others, (where.namespace,)).get
 
 
-def _corpus(connection: apsw.Connection, namespace: str) -> tuple[int, int]:
+def _of_namespace(connection: apsw.Connection, namespace: str) -> tuple[int, int]:
     """How many memories a namespace has, and how many tokens they have together."""
     counted = "SELECT memories, tokens FROM namespaces WHERE namespace = ?"
     return connection.execute(counted, (namespace,)).get or (0, 0)
 
 
-def _document_frequency(connection: apsw.Connection, namespace: str, match: str) -> int:
-    counted = """
-        SELECT count(*) FROM memory_text CROSS JOIN memories m ON m.id = memory_text.rowid
-        WHERE memory_text MATCH ? AND m.namespace = ?
-    """
-    return int(connection.execute(counted, (match, namespace)).get)
+class _Counted(NamedTuple):
+    """How much text a corpus has, and how many of its memories match each of several expressions."""
+
+    memories: int
+    tokens: int
+    matching: list[int]
+
+
+def _counted(connection: apsw.Connection, where: MemoryFilter, expressions: Sequence[str]) -> _Counted:
+    """In one statement, which finds out once who passes: a filter may have to read every row."""
+    matches, values = condition(where.corpus)
+    # The plus keeps FTS5 from being asked about each memory by itself.
+    sql = f"""
+        WITH corpus AS MATERIALIZED (SELECT m.id FROM memories m WHERE {matches})
+        SELECT count(*), coalesce(sum(w.tokens), 0) FROM corpus CROSS JOIN memory_words w ON w.memory_id = corpus.id
+        UNION ALL
+        SELECT asked.key, (
+            SELECT count(*) FROM memory_text WHERE memory_text MATCH asked.value AND +rowid IN (SELECT id FROM corpus)
+        ) FROM json_each(?) asked
+    """  # noqa: S608
+    rows = connection.execute(sql, (*values, json.dumps(expressions))).fetchall()
+    first, *others = cast("list[tuple[int, int]]", rows)
+    return _Counted(*first, [matching for _, matching in others])
+
+
+def _having_tags(connection: apsw.Connection, where: MemoryFilter, tags: Sequence[str]) -> dict[str, int]:
+    matches, values = condition(where.corpus)
+    sql = f"""
+        SELECT t.folded, count(*) FROM json_each(?) asked
+        CROSS JOIN tags t ON t.namespace = ? AND t.folded = asked.value
+        CROSS JOIN memory_tags mt ON mt.tag_id = t.id CROSS JOIN memories m ON m.id = mt.memory_id
+        WHERE {matches} GROUP BY t.id
+    """  # noqa: S608
+    having = dict.fromkeys(tags, 0)
+    rows = connection.execute(sql, (json.dumps(list(having)), where.namespace, *values)).fetchall()
+    return having | dict(cast("list[tuple[str, int]]", rows))
 
 
 def _match_expression(terms: QueryTerms) -> str:

@@ -27,7 +27,8 @@ from ..format.segment import (
     term_keys,
 )
 from ..format.segment_file import SegmentData
-from ..query.reader import Corpus, IndexReader
+from ..query.corpus import Corpus
+from ..query.reader import IndexReader
 from ..query.topk import positions_in
 from ..source import Batch, DocumentRow, NameCodes, Position, encoded_chunks, encoded_documents
 

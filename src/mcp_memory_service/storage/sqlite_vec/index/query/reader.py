@@ -6,25 +6,26 @@ similarities are right to about 0.002.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from itertools import chain
-from typing import NamedTuple
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from .....hybrid_search.bm25 import MAX_TERM_WEIGHT, fts5_idf, idf, length_norm, term_weight
+from .....hybrid_search.bm25 import MAX_TERM_WEIGHT, fts5_idf, length_norm
 from .....hybrid_search.columns.candidates import Candidates
 from .....hybrid_search.columns.digests import DIGEST_BYTES, NumberedDigests
-from .....models import Candidate, MemoryFilter, QueryTerms, Vector
+from .....models import Candidate, CorpusStatistics, MemoryFilter, QueryTerms, Vector
 from ...queries import reads, text_search
 from ...text_index import tokens_like
 from ..format.quantization import Quantizer, exact_similarities, nearest_codes, similarities, unit_length
 from ..format.segment import NAME, NONE, TAG, WORD, Key, Mask, Postings, Segment, tag_term
 from ..format.segment_file import MappedFile
 from ..source import NameCodes, Position
-from .maxscore import Numbers, Places, Score, Term, top_sums
+from .corpus import NO_CORPUS, UNKNOWN, Corpus, Selection, corpus_mask
+from .maxscore import Places, Score, Term, top_sums
+from .scores import bm25, bm25_of_some, constant, looked_up
 from .topk import NOBODY, Found, joined, kth_largest, positions_in, ranked, top
 
 MIN_COMPARED = 1_000
@@ -48,18 +49,8 @@ MAX_CACHED_POSTINGS = 5_000
 """Longer ones are not kept: after a deletion they are copies, and would take much memory together."""
 
 
-class Corpus(NamedTuple):
-    """How much text a namespace has."""
-
-    documents: int
-    tokens: int
-
-    @property
-    def mean_length(self) -> float:
-        return self.tokens / self.documents if self.tokens else 1.0
-
-
-NO_CORPUS = Corpus(0, 0)
+MAX_SELECTIONS = 8
+"""A byte a document for each, for as long as nothing changes."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +70,8 @@ class IndexReader:
     """What its first segment is mapped from, if that is a file."""
     _cached: dict[CachedTerm, list[Postings]] = field(default_factory=dict[CachedTerm, list[Postings]])
     """A search asks for the postings of a term several times."""
+    _selections: dict[str | MemoryFilter, Selection] = field(default_factory=dict[str | MemoryFilter, Selection])
+    """By the namespace if it is whole, else by the filter."""
 
     def is_intact(self) -> bool:
         """Whether nobody has written to its file: what was found before can be trusted."""
@@ -118,11 +111,12 @@ class IndexReader:
         if masks is None or not terms:
             return NOBODY
         # In the order in which FTS5 adds them up.
-        bm25 = self._bm25_within(where.namespace)
-        scored = self._word_terms(WORD, words, where.namespace, bm25)
+        selected = self._selected(where)
+        scores = self._bm25_within(selected)
+        scored = self._word_terms(WORD, words, selected, scores)
         for phrase in terms.phrases:
-            scored.append(self._phrase_terms(text_search.phrase_scores(connection, phrase, where.namespace)))
-        scored += self._word_terms(NAME, names, where.namespace, bm25)
+            scored.append(self._phrase_terms(text_search.phrase_scores(connection, phrase, where)))
+        scored += self._word_terms(NAME, names, selected, scores)
         found: list[Found] = []
         for number, (segment, mask) in enumerate(zip(self.segments, masks, strict=True)):
             of_segment = [of_segments[number] for of_segments in scored]
@@ -155,25 +149,41 @@ class IndexReader:
         weighted = [(of_tag, max(weight, MIN_SCORE)) for of_tag, weight in zip(postings, weights.values(), strict=True)]
         found: list[Found] = []
         for number, (segment, mask) in enumerate(zip(self.segments, masks, strict=True)):
-            terms = [Term(of_tag[number], weight, weight, _constant) for of_tag, weight in weighted]
+            terms = [Term(of_tag[number], weight, weight, constant) for of_tag, weight in weighted]
             documents, sums = top_sums(terms, segment.size, mask, limit, TAG_TOLERANCE)
             found.append(Found(segment, documents, sums.round(TAG_DIGITS)))
         return ranked(found, limit, self.digests, newest_first=True)
 
-    def inverse_document_frequencies(self, namespace: str, words: Sequence[str]) -> dict[str, float]:
+    def corpus_statistics(self, where: MemoryFilter, words: Sequence[str], tags: Sequence[str]) -> CorpusStatistics:
         """A word may be there as one of the text, or as a whole name."""
-        idfs: dict[str, float] = {}
-        documents = self.count_all_memories(namespace)
-        as_words, as_names = self._postings(WORD, words, namespace), self._postings(NAME, words, namespace)
+        selected, having_word = self._selected(where), dict[str, int]()
+        as_words, as_names = self._postings_within(selected, WORD, words), self._postings_within(selected, NAME, words)
         for word, of_word, of_name in zip(words, as_words, as_names, strict=True):
-            document_frequency = 0
+            documents = 0
             for one, other in zip(of_word, of_name, strict=True):
-                document_frequency += one.documents.size
+                documents += one.documents.size
                 if other.documents.size:
                     in_both, _ = positions_in(one.documents, other.documents)
-                    document_frequency += other.documents.size - in_both.size
-            idfs[word] = idf(documents, document_frequency)
-        return idfs
+                    documents += other.documents.size - in_both.size
+            having_word[word] = documents
+        having_tag: dict[str, int] = {}
+        if tags:
+            tagged = self._postings_within(selected, TAG, [tag_term(where.namespace, tag) for tag in tags])
+            sizes = [sum([postings.documents.size for postings in of_tag]) for of_tag in tagged]
+            having_tag = dict(zip(tags, sizes, strict=True))
+        return CorpusStatistics(selected.corpus.documents, having_word, having_tag)
+
+    def sample(self, where: MemoryFilter, limit: int) -> tuple[list[int], int]:
+        """The ids of the first memories of the corpus by content_hash, and how many there are in all."""
+        selected, keys = self._selected(where), list[NDArray[np.uint64]]()
+        ids: list[NDArray[np.int64]] = []
+        for segment, mask in zip(self.segments, selected.masks, strict=True):
+            places = slice(None) if mask is None else mask
+            digests = segment.documents.hashes[places]
+            keys.append(np.ascontiguousarray(digests).view(">u8")[:, 0])  # two of a million are not alike in so much
+            ids.append(segment.documents.memory_ids[places])
+        order = np.argsort(np.concatenate(keys), kind="stable")[:limit]
+        return joined(ids)[order].tolist(), selected.corpus.documents
 
     def _nearest(
         self, segment: Segment, mask: Mask | None, query: Vector, code: NDArray[np.uint64], wanted: int
@@ -207,9 +217,9 @@ class IndexReader:
         return rows
 
     def count_all_memories(self, namespace: str) -> int:
-        return self._corpus(namespace).documents
+        return self._of_namespace(namespace).documents
 
-    def _corpus(self, namespace: str) -> Corpus:
+    def _of_namespace(self, namespace: str) -> Corpus:
         return self.corpora.get(self.namespaces.codes.get(namespace, NONE), NO_CORPUS)
 
     def _other_than_all(self, namespace: str) -> int | None:
@@ -235,6 +245,16 @@ class IndexReader:
                 found[term] = self._kept((code, kind, term), list(of_term))
         return [found[term] for term in terms]
 
+    def _postings_within(self, selected: Selection, kind: bytes, terms: Sequence[str]) -> list[list[Postings]]:
+        """The same in the documents of a corpus."""
+        found = self._postings(kind, terms, selected.namespace)
+        if selected.is_whole:
+            return found
+        return [
+            [each if mask is None else each.only(mask) for each, mask in zip(of_term, selected.masks, strict=True)]
+            for of_term in found
+        ]
+
     def _kept(self, key: CachedTerm, postings: list[Postings]) -> list[Postings]:
         code, size = key[0], 0
         for number, segment in enumerate(self.segments):
@@ -249,31 +269,33 @@ class IndexReader:
             self._cached[key] = postings
         return postings
 
-    def _word_terms(self, kind: bytes, words: Sequence[str], namespace: str, bm25: Sequence[Score]) -> list[list[Term]]:
+    def _word_terms(
+        self, kind: bytes, words: Sequence[str], selected: Selection, scores: Sequence[Score]
+    ) -> list[list[Term]]:
         """Of each word or name, for each segment."""
-        documents = self.count_all_memories(namespace)
+        documents = selected.corpus.documents
         terms: list[list[Term]] = []
-        for of_segments in self._postings(kind, words, namespace):
+        for of_segments in self._postings_within(selected, kind, words):
             weight = fts5_idf(documents, sum([postings.documents.size for postings in of_segments]))
             bound = weight * MAX_TERM_WEIGHT
-            scored = zip(of_segments, bm25, strict=True)
+            scored = zip(of_segments, scores, strict=True)
             terms.append([Term(postings, weight, bound, score) for postings, score in scored])
         return terms
 
-    def _bm25_within(self, namespace: str) -> Sequence[Score]:
-        """For each segment. Of many namespaces, norms are made for what is scored: kept, they would take eight bytes a
-        document for each namespace."""
-        if self._other_than_all(namespace) is None:
+    def _bm25_within(self, selected: Selection) -> Sequence[Score]:
+        """For each segment. Of a part of the documents, norms are made for what is scored: kept, they would take eight
+        bytes a document for each filter."""
+        if selected.is_whole and self._other_than_all(selected.namespace) is None:
             return self._bm25_of_all
-        mean_length = self._corpus(namespace).mean_length
-        return [partial(_bm25_of_some, segment.documents.lengths, mean_length) for segment in self.segments]
+        mean_length = selected.corpus.mean_length
+        return [partial(bm25_of_some, segment.documents.lengths, mean_length) for segment in self.segments]
 
     @cached_property
     def _bm25_of_all(self) -> Sequence[Score]:
         """The norms of documents hold for as long as nothing changes."""
         (corpus,) = self.corpora.values()
         lengths = (segment.documents.lengths.astype(np.float64) for segment in self.segments)
-        return [partial(_bm25, length_norm(each, corpus.mean_length)) for each in lengths]
+        return [partial(bm25, length_norm(each, corpus.mean_length)) for each in lengths]
 
     def _phrase_terms(self, phrase: Mapping[int, float]) -> list[Term]:
         """What a phrase adds to memories, by their ids, for each segment."""
@@ -286,35 +308,43 @@ class IndexReader:
             scores = np.array([phrase[memory_id] for memory_id in memory_ids], np.float64)
             # In place of frequencies: where the scores are.
             postings = Postings(places, np.arange(places.size))
-            terms.append(Term(postings, 1.0, float(scores.max(initial=MIN_SCORE)), partial(_looked_up, scores)))
+            terms.append(Term(postings, 1.0, float(scores.max(initial=MIN_SCORE)), partial(looked_up, scores)))
         return terms
 
     def _masks(self, where: MemoryFilter) -> "list[Mask | None] | None":
         """Which documents of each segment pass a filter: None for a segment of which all do, None at all if no document
         of the store can."""
-        namespace = self._other_than_all(where.namespace)
-        types = [code for code in map(self.memory_types.codes.get, where.types) if code is not None]
-        if not self.count_all_memories(where.namespace) or (where.types and not types):
+        selected = self._selected(where)
+        if not selected.corpus.documents:
             return None
-        tagged = self._tagged(where) if where.tags else [None] * len(self.segments)
-        masks: list[Mask | None] = []
-        for segment, with_tags in zip(self.segments, tagged, strict=True):
-            documents = segment.documents
-            conditions = [condition for condition in (segment.live, with_tags) if condition is not None]
-            if namespace is not None:
-                conditions.append(documents.namespaces == namespace)
-            if len(types) == 1:
-                conditions.append(documents.memory_types == types[0])
-            elif types:
-                conditions.append(np.isin(documents.memory_types, types))
-            if where.after is not None:
-                conditions.append(documents.created_at >= where.after)
-            if where.before is not None:
-                conditions.append(documents.created_at < where.before)
+        masks = list(selected.masks)
+        for number, segment in enumerate(self.segments):
             if where.alive_at is not None and segment.first_expiry <= where.alive_at:
-                conditions.append(documents.expires_at > where.alive_at)
-            masks.append(reduce(np.logical_and, conditions) if conditions else None)
+                alive, mask = segment.documents.expires_at > where.alive_at, masks[number]
+                masks[number] = alive if mask is None else mask & alive
         return masks
+
+    def _selected(self, where: MemoryFilter) -> Selection:
+        """The corpus of a filter, which is the same for all parts of a search."""
+        is_whole = where.has_whole_namespace
+        key = where.namespace if is_whole else where.corpus
+        known = self._selections.get(key)  # other threads may clear them at any time
+        if known is None:
+            masks = self._masks_of_corpus(where)
+            corpus = self._of_namespace(where.namespace) if is_whole else Corpus.of(self.segments, masks)
+            if len(self._selections) >= MAX_SELECTIONS:
+                self._selections.clear()
+            known = self._selections[key] = Selection(where.namespace, masks, corpus, is_whole)
+        return known
+
+    def _masks_of_corpus(self, where: MemoryFilter) -> "list[Mask | None]":
+        namespace = self._other_than_all(where.namespace)
+        types = [self.memory_types.codes.get(each, UNKNOWN) for each in where.types]
+        tagged = self._tagged(where) if where.tags else [None] * len(self.segments)
+        return [
+            corpus_mask(segment, where, namespace, types, with_tags)
+            for segment, with_tags in zip(self.segments, tagged, strict=True)
+        ]
 
     def _tagged(self, where: MemoryFilter) -> "list[Mask]":
         """Which documents of each segment have any or all of the tags asked for."""
@@ -352,24 +382,3 @@ def _as_indexed(connection: apsw.Connection, terms: Sequence[str]) -> Sequence[s
     tokens = tokens_like(connection)
     cut = [tokens(term) for term in terms]
     return [each[0] for each in cut] if all(len(each) == 1 for each in cut) else None
-
-
-# How a term adds to the scores of documents; see `Score`.
-
-
-def _bm25(norms: Numbers, documents: Places, frequencies: Numbers, idf: Numbers | float) -> Numbers:
-    return idf * term_weight(frequencies, norms[documents])
-
-
-def _bm25_of_some(
-    lengths: NDArray[np.uint32], mean_length: float, documents: Places, frequencies: Numbers, idf: Numbers | float
-) -> Numbers:
-    return idf * term_weight(frequencies, length_norm(lengths[documents].astype(np.float64), mean_length))
-
-
-def _looked_up(scores: Numbers, _documents: Places, places: Numbers, _weight: Numbers | float) -> Numbers:
-    return scores[places.astype(np.intp)]
-
-
-def _constant(documents: Places, _frequencies: Numbers, weight: Numbers | float) -> Numbers:
-    return weight + np.zeros(documents.size)
