@@ -59,6 +59,22 @@ async def test_names_and_scripts_are_found_among_others(store: Store, content: s
     assert (await contents_with(store, query))[0] == content
 
 
+async def test_a_word_that_is_said_twice_counts_twice(store: Store):
+    await store.store_batch([embedded(memory(f"{word} beside")) for word in ("heron", "plover")])
+    once = (await store.search_by_text(query_terms("heron plover"), 10, EVERYTHING)).candidates
+    assert once[0].score == once[1].score
+    twice = (await store.search_by_text(query_terms("heron plover heron"), 10, EVERYTHING)).candidates
+    assert twice[0].content_hash == content_hash("heron beside")
+    assert twice[0].score == 2.0 * twice[1].score == 2.0 * once[0].score
+
+
+async def test_a_word_that_all_memories_have_still_counts(store: Store):
+    await store.store_batch([embedded(memory(f"heron {rest}")) for rest in ("one", "two", "heron")])
+    found = (await store.search_by_text(query_terms("heron"), 10, EVERYTHING)).candidates
+    assert [candidate.score > 0.1 for candidate in found] == [True] * 3
+    assert found[0].content_hash == content_hash("heron heron")
+
+
 async def test_a_quoted_phrase_stands_together(store: Store):
     await store.store_batch([embedded(memory("connection was refused")), embedded(memory("refused connection again"))])
     await store_one(store, embedded(memory("a connection refused by the server")))

@@ -67,11 +67,41 @@ def test_headings_and_tags_are_labels():
         ('"connection refused" error', QueryTerms(("error",), (), (("connect", "refus"),))),
         ('"single"', QueryTerms(("singl",), ())),
         ('unbalanced "quote', QueryTerms(("unbalanc", "quot"), ())),
-        ("word word WORD", QueryTerms(("word",), ())),
+        ("word word WORD", QueryTerms(("word",), (), (), (3.0,))),
     ],
 )
 def test_queries_become_alternatives(query: str, terms: QueryTerms):
     assert query_terms(query) == terms
+
+
+def weights(query: str) -> dict[str, float]:
+    terms = query_terms(query)
+    return dict(zip(terms.words, terms.weights, strict=False))
+
+
+def test_a_word_counts_as_often_as_the_query_says_it():
+    assert weights("titles of articles, and how titles are chosen") == {"titl": 2.0, "articl": 1.0, "chosen": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("query", "parts"),
+    [
+        ("timeout at 10.0.3.17:8080", {"10", "0", "3", "17", "8080"}),
+        ("timeout 3fa85f64-5717-4562-b3fc-2c963f66afa6", {"3fa85f64", "5717", "4562", "b3fc", "2c963f66afa6"}),
+        ("timeout, says anna.berg@mail.example", {"anna", "berg", "mail", "exampl"}),
+        ("timeout https://tracker.example/OPS-12", {"https", "tracker", "exampl", "op", "12"}),
+        ("timeout since 2026-05-12", {"2026", "05", "12"}),
+    ],
+)
+def test_parts_of_addresses_and_ids_count_little_beside_words(query: str, parts: set[str]):
+    counted = weights(query)
+    assert counted["timeout"] == 1.0
+    assert {word for word, weight in counted.items() if weight < 0.5} == parts
+
+
+@pytest.mark.parametrize("query", ["IL-6 receptor", "node.js timeout", "OPS-1234 blocked", "authenticate_user", "c++"])
+def test_names_are_no_addresses(query: str):
+    assert set(weights(query).values()) == {1.0}
 
 
 def test_a_query_has_bounded_terms():

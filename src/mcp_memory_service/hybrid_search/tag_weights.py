@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import Candidate
-from .bm25 import lucene_idf
+from .bm25 import idf
 from .columns.candidates import Candidates
 
 MIN_JUDGED_CORPUS = 10
@@ -22,18 +22,18 @@ def tag_weights(memories_per_tag: Mapping[str, int], corpus_size: int) -> dict[s
     grows with each match and most with the rare ones: one tag that names a single project outweighs several that every
     project carries.
     """
-    greatest = lucene_idf(max(corpus_size, 1), 1)
-    return {tag: lucene_idf(corpus_size, count) / greatest for tag, count in memories_per_tag.items()}
+    greatest = idf(max(corpus_size, 1), 1)
+    return {tag: idf(corpus_size, count) / greatest for tag, count in memories_per_tag.items()}
 
 
 def as_rare_as_they_are_few(matches: Sequence[Candidate], corpus_size: int) -> Candidates:
     """Tag matches, best first, with scores no higher than the idf of matching so well: as if one tag were carried by
     all that match at least as well. Several common tags add up, but hundreds that carry them all are still hundreds."""
     found = Candidates.of(matches)
-    greatest = lucene_idf(max(corpus_size, 1), 1)
+    greatest = idf(max(corpus_size, 1), 1)
     starts, sizes = _runs_of_equals(found.scores)
     as_good: list[int] = (starts + sizes).tolist()
-    idfs = [lucene_idf(corpus_size, count) / greatest for count in as_good]
+    idfs = [idf(corpus_size, count) / greatest for count in as_good]
     limits = np.array(idfs, np.float64).repeat(sizes)
     return found.with_scores(np.minimum(found.scores, limits))
 

@@ -244,9 +244,16 @@ class QueryTerms:
     names: tuple[str, ...]
     phrases: tuple[tuple[str, ...], ...] = ()
     """Quoted parts, each a sequence of words that must stand together."""
+    word_weights: tuple[float, ...] | None = None
+    """How much each word counts; None if each counts once."""
 
     def __bool__(self) -> bool:
         return bool(self.words or self.names or self.phrases)
+
+    @property
+    def weights(self) -> list[float]:
+        """How much each alternative counts: words, phrases and names, in the order in which scores are summed."""
+        return [*(self.word_weights or [1.0] * len(self.words)), *[1.0] * (len(self.phrases) + len(self.names))]
 
     @property
     def all_words(self) -> list[str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..bm25 import lucene_idf
+from .. import bm25
 from ..columns.candidates import Scores
 from ..signals import above_baseline
 from .snippets import MAX_CACHED_CHARS, densest_start, matched_spans, wanted_tokens
@@ -97,7 +97,7 @@ def _matches(content: str, query: str) -> list[_Match]:
 
 def _inverse_document_frequencies(chunks: Sequence[Span], matches: Sequence[_Match]) -> dict[str, float]:
     having = Counter(token for tokens in _tokens(chunks, matches) for token in tokens)
-    return {token: lucene_idf(len(chunks), number) for token, number in having.items()}
+    return {token: bm25.idf(len(chunks), number) for token, number in having.items()}
 
 
 def _summed(chunks: Sequence[Span], matches: Sequence[_Match], idf: Mapping[str, float]) -> list[float]:

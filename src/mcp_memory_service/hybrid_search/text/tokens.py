@@ -26,6 +26,12 @@ _SEGMENT_BOUNDARY = re.compile(r"[/:\\@.]+")
 _QUOTED = re.compile(r'"([^"]+)"')
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
 
+_ADDRESS_SIGN = frozenset("@/:\\")
+_PART_BOUNDARY = re.compile(r"[._+#\-]+")
+# Two addresses or ids before each query of six sets cost the keyword signal .013 to .136 NDCG@10 (mean .064) if their
+# parts count as words, .018 on average with 0.5, .010 with 0.25, .008 without; plain queries lose nothing with 0.25.
+ADDRESS_PART_WEIGHT = 0.25
+
 # Beyond this many different words a query says nothing more, and each costs a walk through its postings.
 MAX_QUERY_TERMS = 48
 _STEM_CACHE = 50_000
@@ -50,11 +56,39 @@ def query_terms(query: str) -> QueryTerms:
     for part in quoted:
         open_text = open_text.replace(f'"{part}"', " ", 1)
     phrases = tuple(tuple(word_tokens(part)) for part in quoted)
-    words = _distinct(word_tokens(open_text, without_stop_words=True))
+    weights = _word_weights(open_text)
     names = _distinct(name_tokens(open_text))
-    if not (words or names or phrases):
-        words = _distinct(word_tokens(open_text))
-    return QueryTerms(words[:MAX_QUERY_TERMS], names[:MAX_QUERY_TERMS], phrases[:MAX_QUERY_TERMS])
+    if not (weights or names or phrases):
+        weights = dict.fromkeys(word_tokens(open_text), 1.0)
+    word_weights = None if set(weights.values()) <= {1.0} else tuple(weights.values())[:MAX_QUERY_TERMS]
+    return QueryTerms(
+        tuple(weights)[:MAX_QUERY_TERMS], names[:MAX_QUERY_TERMS], phrases[:MAX_QUERY_TERMS], word_weights
+    )
+
+
+def _word_weights(text: str) -> dict[str, float]:
+    """The words of a query without stop words: one counts as often as it is said, and the parts of addresses and ids
+    little, for each looks like a rare word and says nothing by itself. Their whole is among the names."""
+    addresses = [name for name in _COMPOUND.findall(text) if _is_address(name)]
+    for address in addresses:
+        text = text.replace(address, " ", 1)
+    weights: dict[str, float] = {}
+    for word in word_tokens(text, without_stop_words=True):
+        weights[word] = weights.get(word, 0.0) + 1.0
+    for part in word_tokens(" ".join(addresses), without_stop_words=True):
+        weights.setdefault(part, ADDRESS_PART_WEIGHT)
+    return weights
+
+
+def _is_address(name: str) -> bool:
+    """A path, a mail or web address, a moment, an IP number, a UUID: not `node.js`, `IL-6` or `OPS-1234`."""
+    if not _ADDRESS_SIGN.isdisjoint(name):
+        return True
+    return len(name) > 4 and sum(map(_has_digit, _PART_BOUNDARY.split(name))) > 1
+
+
+def _has_digit(part: str) -> bool:
+    return any(map(str.isdigit, part))
 
 
 def word_tokens(text: str, *, without_stop_words: bool = False) -> list[str]:

@@ -1,10 +1,10 @@
-"""The words of a memory, and BM25 over those of a namespace as SQLite's FTS5 computes it."""
+"""The words of a memory, and BM25 over those of a corpus."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from ...hybrid_search.bm25 import fts5_idf, length_norm, term_weight
+from ...hybrid_search.bm25 import idf, length_norm, term_weight
 from ...models import IndexedText, QueryTerms
 
 
@@ -31,7 +31,7 @@ class Words:
         return term in self.in_text or term in self.in_names
 
     def counts(self, terms: QueryTerms) -> list[int]:
-        """How often each alternative of a query comes, in the order in which FTS5 adds them up."""
+        """How often each alternative of a query comes, in the order in which scores are summed."""
         return [
             *(self.in_text[word] for word in terms.words),
             *(_occurrences(phrase, self.labels) + _occurrences(phrase, self.words) for phrase in terms.phrases),
@@ -42,12 +42,13 @@ class Words:
 def bm25_scores(texts: Collection[Words], terms: QueryTerms) -> Iterator[float]:
     """The score of each text; 0 for one that has no alternative of the query."""
     counts = [text.counts(terms) for text in texts]
-    idfs = [fts5_idf(len(texts), sum(map(bool, column))) for column in zip(*counts, strict=True)]
+    columns = zip(terms.weights, zip(*counts, strict=True), strict=False)  # of no texts there are no columns
+    idfs = [weight * idf(len(texts), sum(map(bool, column))) for weight, column in columns]
     mean_length = sum(text.length for text in texts) / max(len(texts), 1)
     for text, text_counts in zip(texts, counts, strict=True):
         norm = length_norm(text.length, mean_length) if any(text_counts) else 1.0
         weighed = zip(idfs, text_counts, strict=True)
-        yield sum(idf * term_weight(float(count), norm) for idf, count in weighed if count)
+        yield sum(weight * term_weight(float(count), norm) for weight, count in weighed if count)
 
 
 def _occurrences(phrase: Sequence[str], words: Sequence[str]) -> int:

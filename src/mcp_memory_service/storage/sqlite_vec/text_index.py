@@ -52,8 +52,8 @@ class TermWeights(NamedTuple):
 
 
 def register_corpus_bm25(connection: apsw.Connection) -> None:
-    """`corpus_bm25(memory_text, weights)`: what -bm25(memory_text) would be, to the last bit, if the table held the
-    texts of the corpus only. In Python, it takes two to three times as long as FTS5's own."""
+    """`corpus_bm25(memory_text, weights)`: of a text that FTS5 has found. In Python, it takes two to three times as
+    long as FTS5's own `bm25()`."""
     connection.register_fts5_function("corpus_bm25", _corpus_bm25)
 
 

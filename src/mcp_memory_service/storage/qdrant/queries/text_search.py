@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from qdrant_client import models
 
-from ....hybrid_search.bm25 import fts5_idf, length_norm, lucene_idf, term_weight
+from ....hybrid_search.bm25 import idf, length_norm, term_weight
 from ....models import CorpusStatistics, MemoryFilter, QueryTerms, TextMatches
 from ..connection import QdrantConnection
 from ..corpus_stats import Corpus, CountedCorpus, TextStatistics
@@ -31,15 +31,17 @@ MAX_SHAPES = 8
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """The alternatives of a query: words, phrases and names, in the order in which FTS5 adds them up."""
+    """The alternatives of a query: words, phrases and names, in the order in which scores are summed."""
 
     words: tuple[str, ...]
     phrases: tuple[tuple[str, ...], ...]
     names: tuple[str, ...]
+    weights: Sequence[float]
+    """How much each counts."""
 
     @classmethod
     def of(cls, terms: QueryTerms) -> "Sought":
-        return cls(terms.words, terms.phrases, tuple(NAME_MARK + name for name in terms.names))
+        return cls(terms.words, terms.phrases, tuple(NAME_MARK + name for name in terms.names), terms.weights)
 
     @property
     def single(self) -> tuple[str, ...]:
@@ -73,16 +75,17 @@ class WordRanking:
 
     sought: Sought
     idfs: Sequence[float]
-    """Of each alternative."""
+    """Of each alternative, times how much it counts."""
     mean_length: float
     query_weights: Mapping[str, float]
-    """Of single words and names: what turns the idf that the server multiplies each by into that of FTS5."""
+    """Of single words and names: what turns the idf that the server multiplies each by into ours."""
     where: MemoryFilter
 
     @classmethod
     def of(cls, sought: Sought, counted: Counted, of_all: Counted, where: MemoryFilter) -> "WordRanking":
-        idfs = [fts5_idf(counted.corpus.memories, each) for each in counted.document_frequencies]
-        of_server = [lucene_idf(of_all.corpus.memories, each) for each in of_all.document_frequencies]
+        memories, weighed = counted.corpus.memories, zip(sought.weights, counted.document_frequencies, strict=True)
+        idfs = [weight * idf(memories, each) for weight, each in weighed]
+        of_server = [idf(of_all.corpus.memories, each) for each in of_all.document_frequencies]
         corrections = [ours / theirs for ours, theirs in zip(idfs, of_server, strict=True)]
         of_words = dict(zip(sought.words, corrections, strict=False))
         of_names = dict(zip(reversed(sought.names), reversed(corrections), strict=False))
@@ -92,7 +95,7 @@ class WordRanking:
         """BM25, added up in the order of the alternatives; 0 if the text has none of them."""
         norm = length_norm(payload["length"], self.mean_length)
         counts = self.sought.counts(_terms(payload))
-        score = 0.0  # one by one: `sum` adds up more exactly than FTS5 does
+        score = 0.0  # one by one: `sum` adds up more exactly than the other stores do
         for idf_of_term, count in zip(self.idfs, counts, strict=True):
             if count:
                 score += idf_of_term * term_weight(count, norm)

@@ -1,16 +1,16 @@
-"""The keyword signal: FTS5's BM25 over the texts that a filter leaves; each function runs inside one snapshot.
+"""The keyword signal: BM25 over the texts that a filter leaves; each function runs inside one snapshot.
 
-A namespace that has the store to itself is scored by FTS5. A part of the store is scored by the same formula with its
-own numbers, for those of FTS5 are those of the whole table.
+FTS5 finds them. Its own `bm25()` has other constants, and the numbers of the whole table, so that scores are made by a
+function of ours.
 """
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import apsw
 
-from ....hybrid_search.bm25 import fts5_idf
+from ....hybrid_search.bm25 import idf
 from ....models import Candidate, CorpusStatistics, MemoryFilter, QueryTerms
 from ..rows import condition
 from ..text_index import TermWeights, tokens_like
@@ -20,28 +20,27 @@ def search_by_text(connection: apsw.Connection, terms: QueryTerms, limit: int, w
     if not terms:
         return []
     matches, values = condition(where)
-    score, weights = _score(connection, terms, where)
     sql = f"""
-        SELECT m.content_hash, m.created_at, {score} AS score, m.session, m.sequence
+        SELECT m.content_hash, m.created_at, corpus_bm25(memory_text, ?) AS score, m.session, m.sequence
         FROM memory_text CROSS JOIN memories m ON m.id = memory_text.rowid
         WHERE memory_text MATCH ? AND {matches}
         ORDER BY score DESC, m.created_at DESC, m.content_hash LIMIT ?
     """  # noqa: S608
-    rows = connection.execute(sql, (*weights, _match_expression(terms), *values, limit))
+    weights = apsw.pyobject(_weights(connection, terms, where))
+    rows = connection.execute(sql, (weights, _match_expression(terms), *values, limit))
     return list(map(Candidate._make, rows))
 
 
 def phrase_scores(connection: apsw.Connection, phrase: Sequence[str], where: MemoryFilter) -> dict[int, float]:
     """What a phrase adds to the BM25 score of each memory of the corpus that has it, by its id."""
     terms = QueryTerms((), (), (tuple(phrase),))
-    score, weights = _score(connection, terms, where)
     matches, values = condition(where.corpus)
     rows = connection.execute(
         f"""
-        SELECT m.id, {score} FROM memory_text CROSS JOIN memories m ON m.id = memory_text.rowid
+        SELECT m.id, corpus_bm25(memory_text, ?) FROM memory_text CROSS JOIN memories m ON m.id = memory_text.rowid
         WHERE memory_text MATCH ? AND {matches}
         """,  # noqa: S608
-        (*weights, _match_expression(terms), *values),
+        (apsw.pyobject(_weights(connection, terms, where)), _match_expression(terms), *values),
     )
     return dict(cast("list[tuple[int, float]]", rows.fetchall()))
 
@@ -76,13 +75,10 @@ def corpus_statistics(
     return CorpusStatistics(memories, dict.fromkeys(words, 0) | dict(zip(whole, having, strict=True)), having_tag)
 
 
-def _score(connection: apsw.Connection, terms: QueryTerms, where: MemoryFilter) -> tuple[str, tuple[Any, ...]]:
-    """BM25 as an expression, with what it is to be bound to. FTS5's is better the lower it is."""
-    if _is_whole_store(connection, where):
-        return "-bm25(memory_text)", ()
+def _weights(connection: apsw.Connection, terms: QueryTerms, where: MemoryFilter) -> TermWeights:
     memories, tokens, having = _counted(connection, where, _alternatives(terms))
-    weights = TermWeights(tokens / memories if tokens else 1.0, [fts5_idf(memories, each) for each in having])
-    return "corpus_bm25(memory_text, ?)", (apsw.pyobject(weights),)
+    weighed = zip(terms.weights, having, strict=True)
+    return TermWeights(tokens / memories if tokens else 1.0, [weight * idf(memories, each) for weight, each in weighed])
 
 
 def _is_whole_store(connection: apsw.Connection, where: MemoryFilter) -> bool:
@@ -107,6 +103,12 @@ class _Counted(NamedTuple):
 
 def _counted(connection: apsw.Connection, where: MemoryFilter, expressions: Sequence[str]) -> _Counted:
     """In one statement, which finds out once who passes: a filter may have to read every row."""
+    if _is_whole_store(connection, where):
+        matching = (
+            "SELECT (SELECT count(*) FROM memory_text WHERE memory_text MATCH asked.value) FROM json_each(?) asked"
+        )
+        rows = connection.execute(matching, (json.dumps(expressions),)).fetchall()
+        return _Counted(*_of_namespace(connection, where.namespace), [count for (count,) in rows])
     matches, values = condition(where.corpus)
     # The plus keeps FTS5 from being asked about each memory by itself.
     sql = f"""
@@ -144,7 +146,7 @@ def _match_expression(terms: QueryTerms) -> str:
 
 
 def _alternatives(terms: QueryTerms) -> list[str]:
-    """Each of the alternatives as an expression of its own, in the order in which FTS5 adds them up."""
+    """Each of the alternatives as an expression of its own, in the order in which scores are summed."""
     return [f"{{labels words}} : {each}" for each in _in_text(terms)] + [f"names : {each}" for each in _names(terms)]
 
 

@@ -13,7 +13,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from .....hybrid_search.bm25 import MAX_TERM_WEIGHT, fts5_idf, length_norm
+from .....hybrid_search.bm25 import MAX_TERM_WEIGHT, idf, length_norm
 from .....hybrid_search.columns.candidates import Candidates
 from .....hybrid_search.columns.digests import DIGEST_BYTES, NumberedDigests
 from .....models import Candidate, CorpusStatistics, MemoryFilter, QueryTerms, Vector
@@ -110,13 +110,14 @@ class IndexReader:
         masks = self._masks(where)
         if masks is None or not terms:
             return NOBODY
-        # In the order in which FTS5 adds them up.
+        # In the order of the weights.
         selected = self._selected(where)
         scores = self._bm25_within(selected)
-        scored = self._word_terms(WORD, words, selected, scores)
+        weights = terms.weights
+        scored = self._word_terms(WORD, words, weights, selected, scores)
         for phrase in terms.phrases:
             scored.append(self._phrase_terms(text_search.phrase_scores(connection, phrase, where)))
-        scored += self._word_terms(NAME, names, selected, scores)
+        scored += self._word_terms(NAME, names, weights[len(scored) :], selected, scores)
         found: list[Found] = []
         for number, (segment, mask) in enumerate(zip(self.segments, masks, strict=True)):
             of_segment = [of_segments[number] for of_segments in scored]
@@ -270,13 +271,18 @@ class IndexReader:
         return postings
 
     def _word_terms(
-        self, kind: bytes, words: Sequence[str], selected: Selection, scores: Sequence[Score]
+        self,
+        kind: bytes,
+        words: Sequence[str],
+        weights: Sequence[float],
+        selected: Selection,
+        scores: Sequence[Score],
     ) -> list[list[Term]]:
-        """Of each word or name, for each segment."""
+        """Of each word or name, for each segment; the weights may go on."""
         documents = selected.corpus.documents
         terms: list[list[Term]] = []
-        for of_segments in self._postings_within(selected, kind, words):
-            weight = fts5_idf(documents, sum([postings.documents.size for postings in of_segments]))
+        for counts, of_segments in zip(weights, self._postings_within(selected, kind, words), strict=False):
+            weight = counts * idf(documents, sum([postings.documents.size for postings in of_segments]))
             bound = weight * MAX_TERM_WEIGHT
             scored = zip(of_segments, scores, strict=True)
             terms.append([Term(postings, weight, bound, score) for postings, score in scored])
