@@ -17,37 +17,58 @@ from mcp_memory_service.hybrid_search import (
     vector_prominence,
     word_evidence,
 )
-from mcp_memory_service.hybrid_search.evidence import expected_greatest
+from mcp_memory_service.hybrid_search.evidence import (
+    COVERAGE,
+    LEAD,
+    PRIOR_SHARE,
+    PROMINENCE,
+    START,
+    expected_greatest,
+)
 from mcp_memory_service.models import Candidate
 
 positive = st.floats(0, 100)
+share = st.floats(0, 1)
 
 
 def turn(number: int, score: float = 0.0, session: str = "talk") -> Candidate:
     return Candidate(f"{session}-{number}", 0, score, session, number)
 
 
-def test_equal_evidence_weighs_both_alike():
-    assert alpha_from_evidence(Evidence(1.0, 1.0, 1.0)) == 0.5
-    assert alpha_from_evidence(Evidence(2.0, 1.0, 1.0)) == pytest.approx(8 / 9)
-    assert alpha_from_evidence(Evidence(1.0, 4.0, 1.0)) == pytest.approx(1 / 9)
+def log_odds(alpha: float) -> float:
+    return math.log(alpha / (1.0 - alpha))
 
 
-@given(positive, positive, positive)
-def test_alpha_never_silences_a_signal(prominence: float, rarity: float, coverage: float):
-    assert 0.05 <= alpha_from_evidence(Evidence(prominence, rarity, coverage)) <= 0.95
+def test_evidence_moves_the_prior_by_its_published_numbers():
+    nothing = Evidence(1.0, 1.0, 0.0, 0.0)
+    assert log_odds(alpha_from_evidence(nothing, 0.5)) == pytest.approx(START)
+    assert log_odds(alpha_from_evidence(nothing, 0.8)) == pytest.approx(PRIOR_SHARE * math.log(4.0) + START)
+    assert log_odds(alpha_from_evidence(Evidence(2.0, 4.0, 0.5, 0.25), 0.5)) == pytest.approx(
+        START + PROMINENCE * math.log(2.0) / 2.0 - COVERAGE * 0.5 - LEAD * 0.25
+    )
 
 
-@given(positive, positive, positive, st.floats(0, 10))
-def test_alpha_rises_with_prominence_and_falls_with_what_the_words_say(a: float, b: float, c: float, more: float):
-    alpha = alpha_from_evidence(Evidence(a, b, c))
-    assert alpha_from_evidence(Evidence(a + more, b, c)) >= alpha
-    assert alpha_from_evidence(Evidence(a, b + more, c)) <= alpha
-    assert alpha_from_evidence(Evidence(a, b, c + more)) <= alpha
+@given(positive, positive, share, share, st.sampled_from([0.5, 0.7, 0.8]))
+def test_alpha_never_silences_a_signal(prominence: float, rarity: float, coverage: float, lead: float, prior: float):
+    assert 0.05 <= alpha_from_evidence(Evidence(prominence, rarity, coverage, lead), prior) <= 0.95
+
+
+@given(positive, positive, share, share, st.floats(0, 10))
+def test_alpha_rises_with_prominence_and_falls_with_what_the_words_say(
+    a: float, b: float, c: float, d: float, more: float
+):
+    alpha = alpha_from_evidence(Evidence(a, b, c, d), 0.5)
+    assert alpha_from_evidence(Evidence(a, b, c, d), 0.7) >= alpha
+    assert alpha_from_evidence(Evidence(a + more, b, c, d), 0.5) >= alpha
+    assert alpha_from_evidence(Evidence(a, b + more, c, d), 0.5) <= alpha
+    assert alpha_from_evidence(Evidence(a, b, c + more, d), 0.5) <= alpha
+    assert alpha_from_evidence(Evidence(a, b, c, d + more), 0.5) <= alpha
 
 
 def test_trust_multiplies_the_odds():
-    assert alpha_from_evidence(Evidence(1.0, 1.0, 1.0), vector_trust=3.0) == pytest.approx(0.75)
+    evidence = Evidence(1.0, 1.0, 0.5, 0.5)
+    trusted = alpha_from_evidence(evidence, 0.5, vector_trust=3.0)
+    assert log_odds(trusted) == pytest.approx(log_odds(alpha_from_evidence(evidence, 0.5)) + math.log(3.0))
 
 
 def test_a_rare_tag_limits_alpha_and_a_common_one_hardly():
@@ -71,12 +92,21 @@ def test_prominence_is_1_for_what_chance_would_give():
 
 def test_words_count_by_their_rarity():
     rarities = {"rathole": 6.0, "project": 2.0}
-    assert word_evidence(["rathole", "project"], {"rathole", "port"}, rarities, 100) == WordEvidence(
-        6.0 / math.log(100), 0.75
+    assert word_evidence(["rathole", "project"], {"rathole", "port"}, rarities, 100, [4.0]) == WordEvidence(
+        6.0 / math.log(100), 0.75, 1.0
     )
-    assert word_evidence(["rathole"], set(), rarities, 100) == WordEvidence(0.0, 0.0)
-    assert word_evidence([], {"x"}, {}, 1) == WordEvidence(0.0, 0.0)
-    assert word_evidence(["a", "b"], {"a"}, {"a": 0.0, "b": 0.0}, 2) == WordEvidence(0.0, 0.5)
+    assert word_evidence(["rathole"], set(), rarities, 100, []) == WordEvidence(0.0, 0.0, 0.0)
+    assert word_evidence([], {"x"}, {}, 1, []) == WordEvidence(0.0, 0.0, 0.0)
+
+
+def test_a_word_that_no_memory_has_is_not_missed_by_the_best():
+    assert word_evidence(["rathole", "zyx"], {"rathole"}, {"rathole": 6.0}, 100, [1.0]).coverage == 1.0
+
+
+def test_the_best_keyword_hit_leads_the_tenth():
+    scores = [8.0, *[7.0] * 8, 2.0, 1.0]
+    assert word_evidence(["a"], {"a"}, {"a": 1.0}, 100, scores).lead == 0.75
+    assert word_evidence(["a"], {"a"}, {"a": 1.0}, 100, scores[:9]).lead == 1.0
 
 
 def test_neighbours_lend_a_part_of_what_they_are_ahead():

@@ -233,7 +233,8 @@ def _time(time: TimeOut | None) -> list[str]:
 def _evidence(evidence: EvidenceOut) -> str:
     return (
         f"the best vector hit stands out {evidence.vector_prominence:.1f} times as far as by chance; the best keyword"
-        f" hit has {evidence.keyword_coverage:.0%} of the query's words, {evidence.keyword_rarity:.1f} times as rare"
+        f" hit has {evidence.keyword_coverage:.0%} of the query's words, {evidence.keyword_rarity:.1f} times as rare,"
+        f" and is {evidence.keyword_lead:.0%} above the tenth"
     )
 
 

@@ -1,10 +1,11 @@
 """Ranking as pure functions: no I/O, no clock, no settings; same input, same output, same order."""
 
-from .alpha import BALANCED_ALPHA, AdaptiveThresholds, get_adaptive_alpha
+from .alpha import BALANCED_ALPHA, AdaptiveThresholds, alpha_for_size, get_adaptive_alpha
 from .columns.fused import Fused, FusedCandidate, Vote, best_first
 from .columns.pool import Pool
 from .confidence import VectorStanding, certainty, confidence_of, is_at_least, vector_standing, word_coverage
 from .evidence import (
+    LED,
     Evidence,
     WordEvidence,
     alpha_from_evidence,
@@ -42,6 +43,7 @@ __all__ = [
     "BALANCED_ALPHA",
     "CLASSIC",
     "KEYWORD",
+    "LED",
     "MAX_PASSAGE_CHARS",
     "MIN_LIKENESS",
     "NEIGHBOUR",
@@ -65,6 +67,7 @@ __all__ = [
     "Vote",
     "WordEvidence",
     "above_baseline",
+    "alpha_for_size",
     "alpha_from_evidence",
     "apply_recency_decay",
     "apply_time_hint",

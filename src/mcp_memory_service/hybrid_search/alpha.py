@@ -1,4 +1,5 @@
-"""How much the vector signal counts when ranks are fused, chosen from the size of the corpus."""
+"""How much the vector signal counts by the size of the corpus: alpha itself when ranks are fused, and the prior that
+evidence moves when scores are."""
 
 from typing import Protocol
 
@@ -20,13 +21,14 @@ class AdaptiveThresholds(Protocol):
 
 def get_adaptive_alpha(corpus_size: int, matching_tag_count: int, config: AdaptiveThresholds) -> float:
     """Alpha grows with the corpus; three or more matching tags raise the tag weight by half."""
-    alpha = _alpha_for_size(corpus_size, config)
+    alpha = alpha_for_size(corpus_size, config)
     if matching_tag_count < MANY_MATCHING_TAGS:
         return alpha
     return 1.0 - min(1.0, (1.0 - alpha) * MANY_TAGS_BOOST)
 
 
-def _alpha_for_size(corpus_size: int, config: AdaptiveThresholds) -> float:
+def alpha_for_size(corpus_size: int, config: AdaptiveThresholds) -> float:
+    """Before anything is known of the query."""
     if corpus_size < config.adaptive_threshold_small:
         return BALANCED_ALPHA
     if corpus_size < config.adaptive_threshold_large:

@@ -8,11 +8,18 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-# odds = alpha / (1 - alpha) = prominence^3 / (rarity · coverage)^1.5. The powers were chosen on eleven different sets
-# for the least loss against the better single signal; with 2 to 4 for the first and 1 to 2 for the other no set
-# moves by more than 0.01 NDCG@10 (docs/adr/0008).
-PROMINENCE_POWER = 3.0
-WORDS_POWER = 1.5
+import numpy as np
+from numpy.typing import NDArray
+
+# ln(alpha / (1 - alpha)) = PRIOR_SHARE · ln(prior / (1 - prior)) + START
+#                           + PROMINENCE · ln(prominence) / √rarity - COVERAGE · coverage - LEAD · lead
+# Fitted to the evaluation sets by tests/eval/fit_alpha.py, and judged on each by numbers fitted to the others
+# (docs/adr/0022): the prior by the size of the corpus counts half, for the whole of it loses .002.
+PRIOR_SHARE = 0.5
+START = 1.0
+PROMINENCE = 1.0
+COVERAGE = 1.0
+LEAD = 0.8
 
 # No signal is ever silenced: what only the weaker one finds stays in the answer, in its own order.
 MIN_ALPHA, MAX_ALPHA = 0.05, 0.95
@@ -22,22 +29,26 @@ MIN_ALPHA, MAX_ALPHA = 0.05, 0.95
 # .739 with 0.3, .742 with 0.4, .733 with 0.5 (docs/adr/0008).
 TAG_SHARE = 0.4
 
+LED = 9
+"""What the best keyword hit leads: the tenth."""
+
 # Bounds that keep the odds finite where there is next to nothing to go by.
-_MIN_PROMINENCE, _MAX_PROMINENCE = 0.2, 20.0
-_MIN_RARITY = 0.1
-_MIN_COVERAGE = 0.02
+_MIN_PROMINENCE, _MAX_PROMINENCE = 1.0, 20.0  # less than chance says no more than chance
+_MIN_RARITY, _MAX_RARITY = 0.2, 5.0
 _MIN_EXPECTATION = 0.5
 _EULER_GAMMA = 0.5772156649
 
 
 @dataclass(frozen=True, slots=True)
 class WordEvidence:
-    """What the best keyword hit has of the query."""
+    """What the best keyword hit has of the query, and of the others."""
 
     rarity: float
     """How improbable its words are together, in units of what chance alone would find among so many memories."""
     coverage: float
-    """The share of the query's words that it has, rare words counting more."""
+    """The share that it has of the words of the query that any memory has, rare words counting more."""
+    lead: float
+    """How far it is above the tenth, as a share of its score: 1 if there are fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +60,25 @@ class Evidence:
     would be: 1 is no better than chance."""
     keyword_rarity: float
     keyword_coverage: float
+    keyword_lead: float
 
 
-def alpha_from_evidence(evidence: Evidence, vector_trust: float = 1.0) -> float:
-    """The weight of the vector signal: more, the further its best hit stands out and the less the words say.
+def alpha_from_evidence(evidence: Evidence, prior: float, vector_trust: float = 1.0) -> float:
+    """The weight of the vector signal: the prior, moved up the further its best hit stands out, and down the more the
+    best keyword hit has of the query and leaves the others behind.
 
     `vector_trust` multiplies the odds, for a corpus on which that signal is known to be better or worse than it looks.
     """
     prominence = min(_MAX_PROMINENCE, max(_MIN_PROMINENCE, evidence.vector_prominence))
-    words = max(_MIN_RARITY, evidence.keyword_rarity) * max(_MIN_COVERAGE, evidence.keyword_coverage)
-    odds = vector_trust * prominence**PROMINENCE_POWER / words**WORDS_POWER
+    rarity = min(_MAX_RARITY, max(_MIN_RARITY, evidence.keyword_rarity))
+    log_odds = (
+        PRIOR_SHARE * math.log(prior / (1.0 - prior))
+        + START
+        + PROMINENCE * math.log(prominence) / math.sqrt(rarity)
+        - COVERAGE * evidence.keyword_coverage
+        - LEAD * evidence.keyword_lead
+    )
+    odds = vector_trust * math.exp(log_odds)
     return min(MAX_ALPHA, max(MIN_ALPHA, odds / (1.0 + odds)))
 
 
@@ -84,11 +104,16 @@ def expected_greatest(draws: int) -> float:
 
 
 def word_evidence(
-    query_words: Sequence[str], text_words: Collection[str], idf: Mapping[str, float], memories: int
+    query_words: Collection[str],
+    text_words: Collection[str],
+    idf: Mapping[str, float],
+    memories: int,
+    scores: Sequence[float] | NDArray[np.float64],
 ) -> WordEvidence:
-    """What a text has of the query; `idf` of each word of the query, in natural logarithms."""
-    present = [word for word in query_words if word in text_words]
-    matched, total = sum(map(idf.__getitem__, present)), sum(map(idf.__getitem__, query_words))
-    if total == 0.0:  # all of them are everywhere, as in a store of two or three memories: each counts alike
-        return WordEvidence(0.0, len(present) / len(query_words) if query_words else 0.0)
-    return WordEvidence(matched / math.log(max(memories, 2)), matched / total)
+    """What the best keyword hit shows: `text_words` are its own, `idf` is that of each word which any memory has, in
+    natural logarithms, and `scores` are those of the keyword list, best first."""
+    present = sum([idf[word] for word in query_words if word in text_words and word in idf])
+    known = sum([idf[word] for word in query_words if word in idf])
+    tenth = float(scores[LED]) if len(scores) > LED else 0.0
+    lead = 1.0 - tenth / float(scores[0]) if len(scores) else 0.0
+    return WordEvidence(present / math.log(max(memories, 2)), present / known if known else 0.0, lead)

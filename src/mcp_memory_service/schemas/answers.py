@@ -149,6 +149,9 @@ class DebugOut(BaseModel):
     recency_factor: float
     time_factor: float = Field(description="By how near it is to the time that the query names; 1 if it names none")
     final_score: float
+    alpha_prior: float | None = Field(
+        description="By the size of the corpus, before the query; null if alpha was given"
+    )
     alpha_used: float
     ranking: RankingName
     fusion: FusionMethod
@@ -172,6 +175,7 @@ class DebugOut(BaseModel):
             recency_factor=breakdown.recency_factor,
             time_factor=breakdown.time_factor,
             final_score=breakdown.final_score,
+            alpha_prior=breakdown.alpha_prior,
             alpha_used=breakdown.alpha_used,
             ranking=breakdown.ranking,
             fusion=breakdown.fusion,
@@ -188,8 +192,10 @@ class EvidenceOut(BaseModel):
         description="How improbable the words of the best keyword hit are together; 1 = as chance would find them once"
     )
     keyword_coverage: float = Field(
-        description="Share of the query's words that the best keyword hit has, rare words counting more"
+        description="Share of the query's words that the best keyword hit has, of those that any memory has; rare ones"
+        " count more"
     )
+    keyword_lead: float = Field(description="How far the best keyword hit is above the tenth, as a share of its score")
 
     @classmethod
     def of(cls, evidence: Evidence | None) -> "EvidenceOut | None":

@@ -23,6 +23,8 @@ class ScoreBreakdown:
     alpha_used: float
     ranking: RankingName
     fusion: FusionMethod
+    alpha_prior: float | None = None
+    """Alpha by the size of the corpus, before the query was looked at; None if it was given."""
     time_factor: float = 1.0
     """By how near the memory is to the time that the query names; recency does not count then."""
 

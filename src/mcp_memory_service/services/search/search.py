@@ -22,6 +22,7 @@ from ...hybrid_search import (
     FusedCandidate,
     RankingPolicy,
     TimeHint,
+    alpha_for_size,
     alpha_from_evidence,
     apply_recency_decay,
     apply_time_hint,
@@ -82,6 +83,8 @@ class Ranking:
     """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
     time: TimeHint | None = None
     """The time that the query names, if it counted."""
+    prior: float | None = None
+    """Alpha by the size of the corpus; None if it was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +253,9 @@ class Search:
     ) -> Ranking:
         """Fuse what the signals answered, and bring in neighbours that none of them found."""
         given = self._given_alpha(request)
+        prior = alpha_for_size(results.corpus_size, self.policy) if given is None else None
         evidence = results.evidence if given is None else None
-        alpha = self._alpha_of(results, evidence) if given is None else given
+        alpha = given if prior is None else self._alpha_of(results, evidence, prior)
         time = self._time_of(request, alpha, now)
         pool = Pool.of({name: result.candidates for name, result in results.by_signal.items()})
         fused = self.fuse(pool, alpha, request.mode, now, time)
@@ -263,7 +267,7 @@ class Search:
                 known, pool = len(pool.everyone), pool.joined_by(NEIGHBOUR, found.candidates)
                 if len(pool.everyone) > known:  # the others had their boosts before
                     fused = self.fuse(pool, alpha, request.mode, now, time)
-        return Ranking(results, pool, alpha, fused, evidence, time)
+        return Ranking(results, pool, alpha, fused, evidence, time, prior)
 
     def fuse(
         self,
@@ -294,13 +298,13 @@ class Search:
         """Whether neighbours count: not among ranks, whose sums are too flat to share, nor for one signal alone."""
         return self.policy.fusion == "score" and self.policy.neighbour_weight > 0 and not stands_alone(weights)
 
-    def _alpha_of(self, results: SignalResults, evidence: Evidence | None) -> float:
+    def _alpha_of(self, results: SignalResults, evidence: Evidence | None, prior: float) -> float:
         tags = results.of(TAG)
         if self.policy.fusion == "rrf":
             return get_adaptive_alpha(results.corpus_size, len(tags.terms), self.policy)
         if evidence is None:  # nothing to weigh where a signal is missing
             return BALANCED_ALPHA
-        alpha = alpha_from_evidence(evidence, self.policy.vector_trust)
+        alpha = alpha_from_evidence(evidence, prior, self.policy.vector_trust)
         return limit_alpha_for_named_tags(alpha, tags.candidates[0].score if tags.candidates else 0.0)
 
     # page
@@ -361,6 +365,7 @@ class Search:
             recency_factor=1.0 if ranking.time else candidate.recency_factor,
             time_factor=candidate.recency_factor if ranking.time else 1.0,
             final_score=candidate.score,
+            alpha_prior=ranking.prior,
             alpha_used=ranking.alpha,
             ranking=self.policy.ranking,
             fusion=self.policy.fusion,

@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import InvalidVector, SearchUnavailable, Unavailable
 from ...hybrid_search import (
     KEYWORD,
+    LED,
     SIGNALS,
     TAG,
     VECTOR,
@@ -96,7 +97,7 @@ class SignalResults:
         prominence, words = self.of(VECTOR).prominence, self.of(KEYWORD).words
         if prominence is None or words is None:
             return None
-        return Evidence(prominence, words.rarity, words.coverage)
+        return Evidence(prominence, words.rarity, words.coverage, words.lead)
 
     @property
     def confidence(self) -> Confidence:
@@ -210,8 +211,17 @@ async def _ask_words(asking: Asking) -> SignalResult:
     counted, words = await asking.counting, terms.all_words
     if counted is None or not query.weighs_evidence:
         return SignalResult(matches.candidates, coverage=word_coverage(words, matches.best_has, {}))
-    frequencies = {word: idf(counted.memories, having) for word, having in counted.having_word.items()}
-    evidence = word_evidence(words, matches.best_has, frequencies, counted.memories) if counted.memories else None
+    weights = dict(zip(terms.words, terms.weights, strict=False))
+    # Parts of addresses count less here too, but a word that is said twice is still one.
+    frequencies = {
+        word: min(1.0, weights.get(word, 1.0)) * idf(counted.memories, having)
+        for word, having in counted.having_word.items()
+    }
+    evidence = None
+    if counted.memories:
+        known = {word: frequencies[word] for word, having in counted.having_word.items() if having}
+        scores = Candidates.of(matches.candidates[: LED + 1]).scores
+        evidence = word_evidence(words, matches.best_has, known, counted.memories, scores)
     coverage = word_coverage(words, matches.best_has, frequencies)
     return SignalResult(matches.candidates, words=evidence, coverage=coverage)
 
