@@ -151,10 +151,12 @@ class Table:
 
 
 def _multiplied(shown: Evidence) -> list[float]:
-    """By START, PROMINENCE, COVERAGE and LEAD, as `alpha_from_evidence` has them."""
+    """By START, PROMINENCE, COVERAGE, LEAD and WEAKNESS, as `alpha_from_evidence` has them."""
     prominence = float(np.clip(shown.vector_prominence, 1.0, 20.0))
     rarity = float(np.clip(shown.keyword_rarity, 0.2, 5.0))
-    return [1.0, np.log(prominence) / np.sqrt(rarity), -shown.keyword_coverage, -shown.keyword_lead]
+    saying = max(0.05, shown.keyword_rarity * shown.keyword_coverage)
+    weakness = max(0.0, float(np.log(evidence.SAYING / saying)))
+    return [1.0, np.log(prominence) / np.sqrt(rarity), -shown.keyword_coverage, -shown.keyword_lead, weakness]
 
 
 def fitted(tables: Sequence[Table], prior_share: float) -> Numbers:
@@ -164,7 +166,7 @@ def fitted(tables: Sequence[Table], prior_share: float) -> Numbers:
         means = [(float(table.chosen(numbers, prior_share).mean()), table.better_signal) for table in tables]
         return float(np.mean([mean - BELOW_ARM_PENALTY * max(0.0, better - mean) for mean, better in means]))
 
-    best = np.array([1.0, 1.0, 1.0, 1.0])
+    best = np.ones(5)
     reached = worth(best)
     for step in (0.5, 0.25, 0.1, 0.05):
         improved = True
@@ -204,7 +206,7 @@ def report(tables: Sequence[Table]) -> str:
     average = [f"{mean:.4f}" for mean in np.mean(means, axis=0)]
     average.insert(5, "")
     lines.append(" | ".join(["| mean", "", *average]) + " |")
-    names = ("START", "PROMINENCE", "COVERAGE", "LEAD")
+    names = ("START", "PROMINENCE", "COVERAGE", "LEAD", "WEAKNESS")
     lines += ["", ", ".join(f"{name} {number:.2f}" for name, number in zip(names, of_all, strict=True))]
     for tried in (0.0, 0.5, 1.0):
         judged: list[float] = []

@@ -22,7 +22,9 @@ from mcp_memory_service.hybrid_search.evidence import (
     LEAD,
     PRIOR_SHARE,
     PROMINENCE,
+    SAYING,
     START,
+    WEAKNESS,
     expected_greatest,
 )
 from mcp_memory_service.models import Candidate
@@ -40,11 +42,20 @@ def log_odds(alpha: float) -> float:
 
 
 def test_evidence_moves_the_prior_by_its_published_numbers():
-    nothing = Evidence(1.0, 1.0, 0.0, 0.0)
-    assert log_odds(alpha_from_evidence(nothing, 0.5)) == pytest.approx(START)
-    assert log_odds(alpha_from_evidence(nothing, 0.8)) == pytest.approx(PRIOR_SHARE * math.log(4.0) + START)
+    by_chance = Evidence(1.0, 1.0, 1.0, 0.0)
+    assert log_odds(alpha_from_evidence(by_chance, 0.5)) == pytest.approx(START - COVERAGE)
+    assert log_odds(alpha_from_evidence(by_chance, 0.8)) == pytest.approx(
+        PRIOR_SHARE * math.log(4.0) + START - COVERAGE
+    )
     assert log_odds(alpha_from_evidence(Evidence(2.0, 4.0, 0.5, 0.25), 0.5)) == pytest.approx(
         START + PROMINENCE * math.log(2.0) / 2.0 - COVERAGE * 0.5 - LEAD * 0.25
+    )
+
+
+def test_words_that_say_next_to_nothing_leave_it_to_meaning():
+    found = Evidence(1.0, 1.0, SAYING / 2.0, 0.0)
+    assert log_odds(alpha_from_evidence(found, 0.5)) == pytest.approx(
+        START - COVERAGE * SAYING / 2.0 + WEAKNESS * math.log(2.0)
     )
 
 
