@@ -252,10 +252,11 @@ class Search:
         self, request: SearchRequest, where: MemoryFilter, results: SignalResults, snapshot: Snapshot, now: int
     ) -> Ranking:
         """Fuse what the signals answered, and bring in neighbours that none of them found."""
-        given = self._given_alpha(request)
-        prior = alpha_for_size(results.corpus_size, self.policy) if given is None else None
-        evidence = results.evidence if given is None else None
-        alpha = given if prior is None else self._alpha_of(results, evidence, prior)
+        alpha = self._given_alpha(request)
+        prior = evidence = None
+        if alpha is None:
+            prior, evidence = alpha_for_size(results.corpus_size, self.policy), results.evidence
+            alpha = self._alpha_of(results, evidence, prior)
         time = self._time_of(request, alpha, now)
         pool = Pool.of({name: result.candidates for name, result in results.by_signal.items()})
         fused = self.fuse(pool, alpha, request.mode, now, time)

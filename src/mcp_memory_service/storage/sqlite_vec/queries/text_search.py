@@ -107,8 +107,8 @@ def _counted(connection: apsw.Connection, where: MemoryFilter, expressions: Sequ
         matching = (
             "SELECT (SELECT count(*) FROM memory_text WHERE memory_text MATCH asked.value) FROM json_each(?) asked"
         )
-        rows = connection.execute(matching, (json.dumps(expressions),)).fetchall()
-        return _Counted(*_of_namespace(connection, where.namespace), [count for (count,) in rows])
+        having = cast("list[tuple[int]]", connection.execute(matching, (json.dumps(expressions),)).fetchall())
+        return _Counted(*_of_namespace(connection, where.namespace), [count for (count,) in having])
     matches, values = condition(where.corpus)
     # The plus keeps FTS5 from being asked about each memory by itself.
     sql = f"""
