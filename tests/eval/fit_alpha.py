@@ -154,9 +154,10 @@ def _multiplied(shown: Evidence) -> list[float]:
     """By START, PROMINENCE, COVERAGE, LEAD and WEAKNESS, as `alpha_from_evidence` has them."""
     prominence = float(np.clip(shown.vector_prominence, 1.0, 20.0))
     rarity = float(np.clip(shown.keyword_rarity, 0.2, 5.0))
-    saying = max(0.05, shown.keyword_rarity * shown.keyword_coverage)
+    found = shown.keyword_coverage / shown.keyword_known if shown.keyword_known else 0.0
+    saying = max(0.05, shown.keyword_rarity * found)
     weakness = max(0.0, float(np.log(evidence.SAYING / saying)))
-    return [1.0, np.log(prominence) / np.sqrt(rarity), -shown.keyword_coverage, -shown.keyword_lead, weakness]
+    return [1.0, np.log(prominence) / np.sqrt(rarity), -found, -shown.keyword_lead, weakness]
 
 
 def fitted(tables: Sequence[Table], prior_share: float) -> Numbers:

@@ -42,18 +42,18 @@ def log_odds(alpha: float) -> float:
 
 
 def test_evidence_moves_the_prior_by_its_published_numbers():
-    by_chance = Evidence(1.0, 1.0, 1.0, 0.0)
+    by_chance = Evidence(1.0, 1.0, 1.0, 1.0, 0.0)
     assert log_odds(alpha_from_evidence(by_chance, 0.5)) == pytest.approx(START - COVERAGE)
     assert log_odds(alpha_from_evidence(by_chance, 0.8)) == pytest.approx(
         PRIOR_SHARE * math.log(4.0) + START - COVERAGE
     )
-    assert log_odds(alpha_from_evidence(Evidence(2.0, 4.0, 0.5, 0.25), 0.5)) == pytest.approx(
+    assert log_odds(alpha_from_evidence(Evidence(2.0, 4.0, 0.25, 0.5, 0.25), 0.5)) == pytest.approx(
         START + PROMINENCE * math.log(2.0) / 2.0 - COVERAGE * 0.5 - LEAD * 0.25
     )
 
 
 def test_words_that_say_next_to_nothing_leave_it_to_meaning():
-    found = Evidence(1.0, 1.0, SAYING / 2.0, 0.0)
+    found = Evidence(1.0, 1.0, SAYING / 2.0, 1.0, 0.0)
     assert log_odds(alpha_from_evidence(found, 0.5)) == pytest.approx(
         START - COVERAGE * SAYING / 2.0 + WEAKNESS * math.log(2.0)
     )
@@ -61,23 +61,23 @@ def test_words_that_say_next_to_nothing_leave_it_to_meaning():
 
 @given(positive, positive, share, share, st.sampled_from([0.5, 0.7, 0.8]))
 def test_alpha_never_silences_a_signal(prominence: float, rarity: float, coverage: float, lead: float, prior: float):
-    assert 0.05 <= alpha_from_evidence(Evidence(prominence, rarity, coverage, lead), prior) <= 0.95
+    assert 0.05 <= alpha_from_evidence(Evidence(prominence, rarity, coverage, 1.0, lead), prior) <= 0.95
 
 
 @given(positive, positive, share, share, st.floats(0, 10))
 def test_alpha_rises_with_prominence_and_falls_with_what_the_words_say(
     a: float, b: float, c: float, d: float, more: float
 ):
-    alpha = alpha_from_evidence(Evidence(a, b, c, d), 0.5)
-    assert alpha_from_evidence(Evidence(a, b, c, d), 0.7) >= alpha
-    assert alpha_from_evidence(Evidence(a + more, b, c, d), 0.5) >= alpha
-    assert alpha_from_evidence(Evidence(a, b + more, c, d), 0.5) <= alpha
-    assert alpha_from_evidence(Evidence(a, b, c + more, d), 0.5) <= alpha
-    assert alpha_from_evidence(Evidence(a, b, c, d + more), 0.5) <= alpha
+    alpha = alpha_from_evidence(Evidence(a, b, c, 1.0, d), 0.5)
+    assert alpha_from_evidence(Evidence(a, b, c, 1.0, d), 0.7) >= alpha
+    assert alpha_from_evidence(Evidence(a + more, b, c, 1.0, d), 0.5) >= alpha
+    assert alpha_from_evidence(Evidence(a, b + more, c, 1.0, d), 0.5) <= alpha
+    assert alpha_from_evidence(Evidence(a, b, c + more, 1.0, d), 0.5) <= alpha
+    assert alpha_from_evidence(Evidence(a, b, c, 1.0, d + more), 0.5) <= alpha
 
 
 def test_trust_multiplies_the_odds():
-    evidence = Evidence(1.0, 1.0, 0.5, 0.5)
+    evidence = Evidence(1.0, 1.0, 0.5, 1.0, 0.5)
     trusted = alpha_from_evidence(evidence, 0.5, vector_trust=3.0)
     assert log_odds(trusted) == pytest.approx(log_odds(alpha_from_evidence(evidence, 0.5)) + math.log(3.0))
 
@@ -103,21 +103,28 @@ def test_prominence_is_1_for_what_chance_would_give():
 
 def test_words_count_by_their_rarity():
     rarities = {"rathole": 6.0, "project": 2.0}
-    assert word_evidence(["rathole", "project"], {"rathole", "port"}, rarities, 100, [4.0]) == WordEvidence(
-        6.0 / math.log(100), 0.75, 1.0
+    query = ["rathole", "project"]
+    assert word_evidence(query, {"rathole", "port"}, query, rarities, 100, [4.0]) == WordEvidence(
+        6.0 / math.log(100), 0.75, 1.0, 1.0
     )
-    assert word_evidence(["rathole"], set(), rarities, 100, []) == WordEvidence(0.0, 0.0, 0.0)
-    assert word_evidence([], {"x"}, {}, 1, []) == WordEvidence(0.0, 0.0, 0.0)
+    assert word_evidence(["rathole"], set(), (), rarities, 100, []) == WordEvidence(0.0, 0.0, 0.0, 0.0)
+    assert word_evidence([], {"x"}, (), {}, 1, []) == WordEvidence(0.0, 0.0, 0.0, 0.0)
 
 
-def test_a_word_that_no_memory_has_is_not_missed_by_the_best():
-    assert word_evidence(["rathole", "zyx"], {"rathole"}, {"rathole": 6.0}, 100, [1.0]).coverage == 1.0
+def test_a_word_that_no_memory_has_leaves_alpha_as_it_is():
+    idf = {"rathole": 6.0, "zyx": 7.0}
+
+    def alpha(*query: str) -> float:
+        words = word_evidence(query, {"rathole"}, {"rathole"}, idf, 100, [1.0])
+        return alpha_from_evidence(Evidence(1.0, words.rarity, words.coverage, words.known, words.lead), 0.5)
+
+    assert alpha("rathole", "zyx") == alpha("rathole")
 
 
 def test_the_best_keyword_hit_leads_the_tenth():
     scores = [8.0, *[7.0] * 8, 2.0, 1.0]
-    assert word_evidence(["a"], {"a"}, {"a": 1.0}, 100, scores).lead == 0.75
-    assert word_evidence(["a"], {"a"}, {"a": 1.0}, 100, scores[:9]).lead == 1.0
+    assert word_evidence(["a"], {"a"}, {"a"}, {"a": 1.0}, 100, scores).lead == 0.75
+    assert word_evidence(["a"], {"a"}, {"a"}, {"a": 1.0}, 100, scores[:9]).lead == 1.0
 
 
 def test_neighbours_lend_a_part_of_what_they_are_ahead():

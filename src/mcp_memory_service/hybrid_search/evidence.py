@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 # ln(alpha / (1 - alpha)) = PRIOR_SHARE · ln(prior / (1 - prior)) + START + PROMINENCE · ln(prominence) / √rarity
-#                           - COVERAGE · coverage - LEAD · lead + WEAKNESS · ln(SAYING / (rarity · coverage))
-# the last of them only where it is above 0. Fitted to the evaluation sets by tests/eval/fit_alpha.py and rounded: all
-# within 0.1 of these are within .001 in the mean (docs/adr/0022). The prior by the size of the corpus counts half: as a
-# whole it loses .002 on sets that were left out, not at all .001.
+#                           - COVERAGE · found - LEAD · lead + WEAKNESS · ln(SAYING / (rarity · found))
+# where found is coverage / known, and the last counts only where it is above 0. Fitted to the evaluation sets by
+# tests/eval/fit_alpha.py and rounded: all within 0.1 of these are within .001 in the mean (docs/adr/0022). The prior by
+# the size of the corpus counts half: as a whole it loses .002 on sets that were left out, and not at all .002.
 PRIOR_SHARE = 0.5
 START = 1.0
 PROMINENCE = 1.2
@@ -51,7 +51,9 @@ class WordEvidence:
     rarity: float
     """How improbable its words are together, in units of what chance alone would find among so many memories."""
     coverage: float
-    """The share that it has of the words of the query that any memory has, rare words counting more."""
+    """The share of the query's words that it has, rare words counting more."""
+    known: float
+    """The share of them that any memory has: what no memory has, it cannot have either."""
     lead: float
     """How far it is above the tenth, as a share of its score: 1 if there are fewer."""
 
@@ -65,6 +67,7 @@ class Evidence:
     would be: 1 is no better than chance."""
     keyword_rarity: float
     keyword_coverage: float
+    keyword_known: float
     keyword_lead: float
 
 
@@ -76,12 +79,13 @@ def alpha_from_evidence(evidence: Evidence, prior: float, vector_trust: float = 
     """
     prominence = min(_MAX_PROMINENCE, max(_MIN_PROMINENCE, evidence.vector_prominence))
     rarity = min(_MAX_RARITY, max(_MIN_RARITY, evidence.keyword_rarity))
-    saying = max(_MIN_SAYING, evidence.keyword_rarity * evidence.keyword_coverage)
+    found = evidence.keyword_coverage / evidence.keyword_known if evidence.keyword_known else 0.0
+    saying = max(_MIN_SAYING, evidence.keyword_rarity * found)
     log_odds = (
         PRIOR_SHARE * math.log(prior / (1.0 - prior))
         + START
         + PROMINENCE * math.log(prominence) / math.sqrt(rarity)
-        - COVERAGE * evidence.keyword_coverage
+        - COVERAGE * found
         - LEAD * evidence.keyword_lead
         + WEAKNESS * max(0.0, math.log(SAYING / saying))
     )
@@ -113,14 +117,16 @@ def expected_greatest(draws: int) -> float:
 def word_evidence(
     query_words: Collection[str],
     text_words: Collection[str],
+    known_words: Collection[str],
     idf: Mapping[str, float],
     memories: int,
     scores: Sequence[float] | NDArray[np.float64],
 ) -> WordEvidence:
-    """What the best keyword hit shows: `text_words` are its own, `idf` is that of each word which any memory has, in
-    natural logarithms, and `scores` are those of the keyword list, best first."""
-    present = sum([idf[word] for word in query_words if word in text_words and word in idf])
-    known = sum([idf[word] for word in query_words if word in idf])
+    """What the best keyword hit shows: `text_words` are its own, `known_words` those of the query that any memory has,
+    `idf` is that of each word of the query, in natural logarithms, and `scores` are those of the keyword list."""
+    present = sum([idf[word] for word in query_words if word in text_words])
+    known = sum([idf[word] for word in query_words if word in known_words])
+    total = sum([idf[word] for word in query_words]) or 1.0
     tenth = float(scores[LED]) if len(scores) > LED else 0.0
     lead = 1.0 - tenth / float(scores[0]) if len(scores) else 0.0
-    return WordEvidence(present / math.log(max(memories, 2)), present / known if known else 0.0, lead)
+    return WordEvidence(present / math.log(max(memories, 2)), present / total, known / total, lead)

@@ -192,9 +192,9 @@ class EvidenceOut(BaseModel):
         description="How improbable the words of the best keyword hit are together; 1 = as chance would find them once"
     )
     keyword_coverage: float = Field(
-        description="Share of the query's words that the best keyword hit has, of those that any memory has; rare ones"
-        " count more"
+        description="Share of the query's words that the best keyword hit has, rare words counting more"
     )
+    keyword_known: float = Field(description="Share of the query's words that any memory has, likewise")
     keyword_lead: float = Field(description="How far the best keyword hit is above the tenth, as a share of its score")
 
     @classmethod

@@ -97,7 +97,7 @@ class SignalResults:
         prominence, words = self.of(VECTOR).prominence, self.of(KEYWORD).words
         if prominence is None or words is None:
             return None
-        return Evidence(prominence, words.rarity, words.coverage, words.lead)
+        return Evidence(prominence, words.rarity, words.coverage, words.known, words.lead)
 
     @property
     def confidence(self) -> Confidence:
@@ -219,9 +219,9 @@ async def _ask_words(asking: Asking) -> SignalResult:
     }
     evidence = None
     if counted.memories:
-        known = {word: frequencies[word] for word, having in counted.having_word.items() if having}
+        known = {word for word, having in counted.having_word.items() if having}
         scores = Candidates.of(matches.candidates[: LED + 1]).scores
-        evidence = word_evidence(words, matches.best_has, known, counted.memories, scores)
+        evidence = word_evidence(words, matches.best_has, known, frequencies, counted.memories, scores)
     coverage = word_coverage(words, matches.best_has, frequencies)
     return SignalResult(matches.candidates, words=evidence, coverage=coverage)
 
