@@ -3,7 +3,7 @@
 A few thousand postings are all scored. Where a term has very many, terms come strongest first: once the upper bounds of
 those that are left cannot lift another document to the threshold, they are only looked up for the documents that are
 candidates already (MaxScore; Turtle and Flood, 1995). Either way the sums of the best are made in the order of the
-terms, to be equal to those of FTS5 to the last bit.
+terms, to be equal to those from rows to the last bit.
 """
 
 import threading
