@@ -121,8 +121,21 @@ def test_a_word_that_no_memory_has_leaves_alpha_as_it_is():
     assert alpha("rathole", "zyx") == alpha("rathole")
 
 
+def test_a_word_that_names_a_tag_is_not_found_by_chance():
+    found = Evidence(1.0, 0.1, 1.0, 1.0, 1.0)
+    assert log_odds(alpha_from_evidence(found, 0.5, names_tag=True)) == pytest.approx(START - COVERAGE - LEAD)
+    assert alpha_from_evidence(found, 0.5) > alpha_from_evidence(found, 0.5, names_tag=True)
+
+
+def test_where_all_memories_have_all_words_each_counts_alike():
+    words = word_evidence(["a", "b"], {"a"}, {"a", "b"}, {"a": 0.0, "b": 0.0}, 2, [1.0])
+    assert words == WordEvidence(0.0, 0.5, 1.0, 1.0)
+
+
 def test_the_best_keyword_hit_leads_the_tenth():
     scores = [8.0, *[7.0] * 8, 2.0, 1.0]
+    equals = word_evidence(["a"], {"a"}, {"a"}, {"a": 1.0}, 100, [8.0] * 20 + scores[1:])
+    assert equals.lead == 0.75
     assert word_evidence(["a"], {"a"}, {"a"}, {"a": 1.0}, 100, scores).lead == 0.75
     assert word_evidence(["a"], {"a"}, {"a"}, {"a": 1.0}, 100, scores[:9]).lead == 1.0
 

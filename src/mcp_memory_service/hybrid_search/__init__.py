@@ -5,7 +5,6 @@ from .columns.fused import Fused, FusedCandidate, Vote, best_first
 from .columns.pool import Pool
 from .confidence import VectorStanding, certainty, confidence_of, is_at_least, vector_standing, word_coverage
 from .evidence import (
-    LED,
     Evidence,
     WordEvidence,
     alpha_from_evidence,
@@ -43,7 +42,6 @@ __all__ = [
     "BALANCED_ALPHA",
     "CLASSIC",
     "KEYWORD",
-    "LED",
     "MAX_PASSAGE_CHARS",
     "MIN_LIKENESS",
     "NEIGHBOUR",

@@ -25,6 +25,12 @@ def idf(documents: int, document_frequency: int) -> float:
     return math.log(1.0 + (max(documents - document_frequency, 0) + 0.5) / (document_frequency + 0.5))
 
 
+def odds_against(documents: int, document_frequency: int) -> float:
+    """ln((N - n + 0.5) / (n + 0.5)), never below 0: what a term says for which it is known that it is there. One that
+    half of the documents have says nothing."""
+    return max(0.0, math.log((max(documents - document_frequency, 0) + 0.5) / (document_frequency + 0.5)))
+
+
 def length_norm(length: Numbers, mean_length: float) -> Numbers:
     """How much the length of a document weakens its terms."""
     return K1 * ((1 - B) + B * length / mean_length)

@@ -33,8 +33,8 @@ MIN_ALPHA, MAX_ALPHA = 0.05, 0.95
 # .739 with 0.3, .742 with 0.4, .733 with 0.5 (docs/adr/0008).
 TAG_SHARE = 0.4
 
-LED = 9
-"""What the best keyword hit leads: the tenth."""
+LED = 10
+"""What the best keyword hit leads: the tenth, all that are equal to the best counting as one."""
 
 # Bounds that keep the odds finite where there is next to nothing to go by.
 _MIN_PROMINENCE, _MAX_PROMINENCE = 1.0, 20.0  # less than chance says no more than chance
@@ -55,7 +55,7 @@ class WordEvidence:
     known: float
     """The share of them that any memory has: what no memory has, it cannot have either."""
     lead: float
-    """How far it is above the tenth, as a share of its score: 1 if there are fewer."""
+    """How far it is above the tenth, as a share of its score: 1 if there are fewer. Its equals count as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,14 @@ class Evidence:
     keyword_lead: float
 
 
-def alpha_from_evidence(evidence: Evidence, prior: float, vector_trust: float = 1.0) -> float:
+def alpha_from_evidence(
+    evidence: Evidence, prior: float, vector_trust: float = 1.0, *, names_tag: bool = False
+) -> float:
     """The weight of the vector signal: the prior, moved up the further its best hit stands out, and down the more the
     best keyword hit has of the query and leaves the others behind; up again if that is next to nothing.
 
     `vector_trust` multiplies the odds, for a corpus on which that signal is known to be better or worse than it looks.
+    A word that names a tag is not found by chance, however many carry the tag.
     """
     prominence = min(_MAX_PROMINENCE, max(_MIN_PROMINENCE, evidence.vector_prominence))
     rarity = min(_MAX_RARITY, max(_MIN_RARITY, evidence.keyword_rarity))
@@ -87,7 +90,7 @@ def alpha_from_evidence(evidence: Evidence, prior: float, vector_trust: float = 
         + PROMINENCE * math.log(prominence) / math.sqrt(rarity)
         - COVERAGE * found
         - LEAD * evidence.keyword_lead
-        + WEAKNESS * max(0.0, math.log(SAYING / saying))
+        + (0.0 if names_tag else WEAKNESS * max(0.0, math.log(SAYING / saying)))
     )
     odds = vector_trust * math.exp(log_odds)
     return min(MAX_ALPHA, max(MIN_ALPHA, odds / (1.0 + odds)))
@@ -126,7 +129,16 @@ def word_evidence(
     `idf` is that of each word of the query, in natural logarithms, and `scores` are those of the keyword list."""
     present = sum([idf[word] for word in query_words if word in text_words])
     known = sum([idf[word] for word in query_words if word in known_words])
-    total = sum([idf[word] for word in query_words]) or 1.0
-    tenth = float(scores[LED]) if len(scores) > LED else 0.0
-    lead = 1.0 - tenth / float(scores[0]) if len(scores) else 0.0
+    total = sum([idf[word] for word in query_words])
+    lead = _lead(np.asarray(scores, np.float64))
+    if total == 0.0:  # all of them are everywhere, as in a store of two or three memories: each counts alike
+        share = sum([word in text_words for word in query_words]) / max(1, len(query_words))
+        return WordEvidence(0.0, share, float(bool(query_words)), lead)
     return WordEvidence(present / math.log(max(memories, 2)), present / total, known / total, lead)
+
+
+def _lead(scores: NDArray[np.float64]) -> float:
+    if not scores.size:
+        return 0.0
+    led = int(np.count_nonzero(scores == scores[0])) + LED - 2
+    return 1.0 - float(scores[led] / scores[0]) if led < scores.size else 1.0

@@ -195,7 +195,9 @@ class EvidenceOut(BaseModel):
         description="Share of the query's words that the best keyword hit has, rare words counting more"
     )
     keyword_known: float = Field(description="Share of the query's words that any memory has, likewise")
-    keyword_lead: float = Field(description="How far the best keyword hit is above the tenth, as a share of its score")
+    keyword_lead: float = Field(
+        description="How far the best keyword hit is above the tenth, as a share of its score; its equals count as one"
+    )
 
     @classmethod
     def of(cls, evidence: Evidence | None) -> "EvidenceOut | None":

@@ -305,7 +305,8 @@ class Search:
             return get_adaptive_alpha(results.corpus_size, len(tags.terms), self.policy)
         if evidence is None:  # nothing to weigh where a signal is missing
             return BALANCED_ALPHA
-        alpha = alpha_from_evidence(evidence, prior, self.policy.vector_trust)
+        named = bool(tags.candidates)
+        alpha = alpha_from_evidence(evidence, prior, self.policy.vector_trust, names_tag=named)
         return limit_alpha_for_named_tags(alpha, tags.candidates[0].score if tags.candidates else 0.0)
 
     # page

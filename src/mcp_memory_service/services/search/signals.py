@@ -12,7 +12,6 @@ import numpy as np
 from ...errors import InvalidVector, SearchUnavailable, Unavailable
 from ...hybrid_search import (
     KEYWORD,
-    LED,
     SIGNALS,
     TAG,
     VECTOR,
@@ -30,7 +29,7 @@ from ...hybrid_search import (
     word_coverage,
     word_evidence,
 )
-from ...hybrid_search.bm25 import idf
+from ...hybrid_search.bm25 import odds_against
 from ...hybrid_search.columns.candidates import Candidates
 from ...models import Candidate, Confidence, CorpusStatistics, Memory, MemoryFilter, QueryTerms, Vector
 from ...storage.ports import SearchReads, Snapshot
@@ -214,13 +213,13 @@ async def _ask_words(asking: Asking) -> SignalResult:
     weights = dict(zip(terms.words, terms.weights, strict=False))
     # Parts of addresses count less here too, but a word that is said twice is still one.
     frequencies = {
-        word: min(1.0, weights.get(word, 1.0)) * idf(counted.memories, having)
+        word: min(1.0, weights.get(word, 1.0)) * odds_against(counted.memories, having)
         for word, having in counted.having_word.items()
     }
     evidence = None
     if counted.memories:
         known = {word for word, having in counted.having_word.items() if having}
-        scores = Candidates.of(matches.candidates[: LED + 1]).scores
+        scores = Candidates.of(matches.candidates).scores
         evidence = word_evidence(words, matches.best_has, known, frequencies, counted.memories, scores)
     coverage = word_coverage(words, matches.best_has, frequencies)
     return SignalResult(matches.candidates, words=evidence, coverage=coverage)
