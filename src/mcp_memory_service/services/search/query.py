@@ -3,6 +3,7 @@
 import logging
 from dataclasses import dataclass
 
+from ...hybrid_search import TimeHint
 from ...models import MemoryFilter
 
 logger = logging.getLogger(__name__)
@@ -22,6 +23,8 @@ class SignalQuery:
     """The most candidates of the vector signal, and of words and tags each."""
     weighs_evidence: bool = False
     """Whether the signals shall also say how far they can be trusted."""
+    time: TimeHint | None = None
+    """The time that the text names, where it counts."""
     with_history: bool = False
     """Whether what was superseded is found as well."""
 

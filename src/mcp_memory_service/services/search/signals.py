@@ -16,6 +16,7 @@ from ...hybrid_search import (
     TAG,
     VECTOR,
     Evidence,
+    TimeHint,
     VectorStanding,
     WordEvidence,
     as_rare_as_they_are_few,
@@ -26,6 +27,7 @@ from ...hybrid_search import (
     query_terms,
     tag_weights,
     vector_standing,
+    without_time,
     word_coverage,
     word_evidence,
 )
@@ -83,6 +85,8 @@ class SignalResults:
     """Neighbours of the best that no signal found; asked for last."""
     slowed_by: tuple[str, ...] = ()
     """What the store did without."""
+    time: TimeHint | None = None
+    """The time that the query names, which counts by itself."""
 
     def of(self, signal: str) -> SignalResult:
         """One that was not asked has found nothing."""
@@ -146,7 +150,7 @@ async def ask(query: SignalQuery, inputs: Inputs, snapshot: Snapshot) -> SignalR
     if not inputs.is_final and (outgrown or not await checking):
         raise Outdated(memories)
     found = {name: await result for name, result in asked.items()}
-    return SignalResults(found, memories or UNKNOWN_CORPUS_SIZE)
+    return SignalResults(found, memories or UNKNOWN_CORPUS_SIZE, time=query.time)
 
 
 async def ask_neighbours(
@@ -193,7 +197,8 @@ async def _ask_vectors(asking: Asking) -> SignalResult:
 
 
 async def _ask_words(asking: Asking) -> SignalResult:
-    query, terms = asking.query, query_terms(asking.query.text)
+    query = asking.query
+    terms = query_terms(without_time(query.text, query.time) if query.time else query.text)
     idf = asking.start(_idf(query, terms.all_words, asking.reads))
     search = asking.reads.search_by_text(terms, query.lexical_limit, query.where)
     matches = await _answered(search, "keyword_search_unavailable")
