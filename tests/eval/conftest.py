@@ -1,6 +1,7 @@
 """The corpus stored once with the real model, and every query asked once at production defaults."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 from .own_corpus import NOW, labelled_queries, store_corpus
 from .ranx_metrics import ranx_mean
 from .similar_pairs import Named, named_by_stores
+from .updates import Asked, ask
 
 CATEGORIES = ("tag_sensitive", "exact_term", "paraphrase", "temporal", "cross_project")
 
@@ -30,6 +32,8 @@ class Evaluated:
     """For vector, keyword and hybrid search each."""
     named: Named
     """What the stores of the corpus named as similar."""
+    updates: Mapping[str, Asked]
+    """Questions about facts that changed, by kind."""
 
     def answerable(self, category: str | None = None) -> dict[str, LabelledQuery]:
         return {
@@ -63,7 +67,8 @@ async def _evaluate(path: Path) -> Evaluated:
         row: {name: await service.search(SearchRequest(case.query, mode=mode)) for name, case in cases.items()}
         for row, mode in ROWS.items()
     }
+    updates = await ask(service)
     named = await named_by_stores(storage)
     await storage.close()
     await embedder.close()
-    return Evaluated(cases, results, named)
+    return Evaluated(cases, results, named, updates)

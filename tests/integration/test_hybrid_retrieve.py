@@ -134,7 +134,7 @@ async def test_debug_parts_add_up(service: MemoryService):
         debug = hit.debug
         assert debug is not None
         parts = sum(vote.contribution for vote in debug.contributions.values())
-        assert debug.final_score == pytest.approx(parts * debug.recency_factor)
+        assert debug.final_score == pytest.approx(parts * debug.recency_factor * debug.update_factor)
         assert hit.score == pytest.approx(debug.final_score / best.final_score)
         assert debug.alpha_used == found.alpha_used
     assert all(hit.debug is None for hit in (await service.retrieve_memories("note")).results)

@@ -91,6 +91,8 @@ async def test_words_are_read_in_the_zone_of_the_service(store: MemoryStore):
         ("VAT decision four weeks ago", 5),
         ("VAT decision before the spring", 9),
         ("latest VAT decision", 5),
+        ("what was the first VAT decision", 9),
+        ("VAT decision originally", 9),
         ("VAT decision", 5),
     ],
 )
@@ -127,7 +129,7 @@ async def test_the_arithmetic_adds_up_with_the_time_in_place_of_recency(dated: M
         assert (explained.recency_factor, explained.time_factor) == (1.0, debug.time_factor)
     factors = [hit.debug.time_factor for hit in found.results if hit.debug]
     assert factors[0] == 1.0
-    assert all(0.6 <= factor < 0.61 for factor in factors[1:]), "never less than the floor: no filter"
+    assert all(0.4 <= factor < 0.41 for factor in factors[1:]), "never less than the floor: no filter"
 
 
 def test_rest_takes_words_and_says_what_it_understood(rest: TestClient):
@@ -139,7 +141,12 @@ def test_rest_takes_words_and_says_what_it_understood(rest: TestClient):
     assert rest.get("/memories?before=2026").json()["before"] == "2026-01-01T00:00:00Z"
     found = rest.post("/memories/retrieve", json={"query": "VAT in March 2025", "before": "7d", "debug": True}).json()
     assert [hit["memory"]["content"] for hit in found["results"]] == ["VAT decision"]
-    understood = {"text": "March 2025", "after": "2025-03-01T00:00:00Z", "before": "2025-04-01T00:00:00Z"}
+    understood = {
+        "text": "March 2025",
+        "wanted": "period",
+        "after": "2025-03-01T00:00:00Z",
+        "before": "2025-04-01T00:00:00Z",
+    }
     assert found["time_understood"] == understood
     assert found["results"][0]["debug"]["time_factor"] == 1.0
     asked = {"query": "VAT in March 2025", "content_hash": content_hash("VAT decision")}
@@ -178,7 +185,7 @@ def test_the_command_line_takes_words_and_says_what_it_understood(run_cli: Calla
     assert 'Time understood: "March 2025", memories from 2025-03-01T00:00+00:00 to 2025-04-01' in found.out
     assert "Created before " in found.out
     assert "x time 1.0000" in found.out
-    assert "newer memories come first" in run_cli("search", "the latest VAT decision").out
+    assert "the newest memories come first" in run_cli("search", "the latest VAT decision").out
     assert json.loads(run_cli("list", "--after", "7d", "--json").out)["total"] == 0
     refused = run_cli("list", "--after", "soon")
     assert (refused.code, refused.out) == (2, "")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory_service.hybrid_search import TimeHint, read_period, time_in
+from mcp_memory_service.hybrid_search import TimeHint, read_period, time_in, without_time
 from mcp_memory_service.timestamps import from_microseconds
 
 NOW = datetime(2026, 6, 3, 12, 0, tzinfo=UTC)  # a Wednesday
@@ -146,6 +146,9 @@ def understood(hint: TimeHint | None) -> tuple[str, str | None, str | None] | No
         ("standup on\nmonday", "on monday", "2026-06-01", "2026-06-02"),
         ("the current cache lifetime", "current", None, None),
         ("heartbeat interval as of today", "as of today", None, None),
+        ("how did we round VAT originally", "originally", None, None),
+        ("What was our first database?", "first", None, None),
+        ("which port did it use at first?", "at first", None, None),
     ],
 )
 def test_a_query_names_a_time(query: str, text: str, start: str | None, end: str | None):
@@ -161,11 +164,48 @@ def test_a_query_names_a_time(query: str, text: str, start: str | None, end: str
         "answer in 2000 ms", "how many days ago", "how long ago", "April's laptop", "in Spring Boot", "in spring boot",
         "fall back to vectors", "Summer Wars", "the last one", "in 2030", "tomorrow's plan", "May 2030", "31 February",
         "sat on the second monitor", "", "voltage and current of the supply",
-        "get current git branch", "gone now",
+        "get current git branch", "gone now", "when did John first travel to Tokyo", "look at first if it hangs",
+        "what was the first line of the log", "what were the first three steps", "which came first, 3.0 or 2.4",
+        "who won first place", "in the beginning of the file", "love at first sight", "first argument of main",
     ],
 )  # fmt: skip
 def test_what_may_be_no_date_is_left_alone(query: str):
     assert time_in(query, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("VAT rounding in March", "period"),
+        ("latest VAT rounding", "newest"),
+        ("what was the original VAT rounding", "oldest"),
+        ("what did we originally decide in March", "period"),
+        ("what was the first port, and the current one", "newest"),
+    ],
+)
+def test_a_query_asks_for_a_period_or_the_newest_or_the_oldest(query: str, wanted: str):
+    hint = time_in(query, NOW)
+    assert hint is not None
+    assert hint.wanted == wanted
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("what did we decide about VAT in march", "what did we decide about VAT"),
+        ("latest latest-wins merge", "latest-wins merge"),
+        ("outage four\n weeks ago, cause", "outage , cause"),
+        ("standup of 2026-05-03", "standup of 2026-05-03"),
+        ("what happened yesterday", "what happened"),
+        ("what was it yesterday", "what was it yesterday"),
+        ('the "May 2026" report', 'the "May 2026" report'),
+        ("what was the first port", "what was the first port"),
+    ],
+)
+def test_a_time_that_was_understood_is_no_keyword(query: str, asked: str):
+    hint = time_in(query, NOW)
+    assert hint is not None
+    assert " ".join(without_time(query, hint).split()) == asked
 
 
 @given(st.integers(1, 400))

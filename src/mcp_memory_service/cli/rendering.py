@@ -100,7 +100,7 @@ def render_explanation(explained: ExplainOut) -> str:
     lines += [f"  {line}" for line in _time(explained.time_understood)]
     lines.append(
         f"  recency x {explained.recency_factor:.4f}, time x {explained.time_factor:.4f},"
-        f" final score {explained.final_score:.6f}"
+        f" update x {explained.update_factor:.4f}, final score {explained.final_score:.6f}"
     )
     if explained.outranked_by:
         lines += ["", "Before it:"]
@@ -226,7 +226,7 @@ def _time(time: TimeOut | None) -> list[str]:
     if start and end:
         meant = f"memories from {start} to {end} come first"
     else:
-        meant = f"memories from before {end} come first" if end else "newer memories come first"
+        meant = f"memories from before {end} come first" if end else f"the {time.wanted} memories come first"
     return [f'Time understood: "{time.text}", {meant}']
 
 
@@ -274,6 +274,6 @@ def _arithmetic(debug: DebugOut) -> str:
     return (
         f"(vector {debug.vector_rrf:.6f} + tag {debug.tag_boost:.6f} + keyword {debug.keyword_rrf:.6f}"
         f" + neighbour {debug.neighbour_boost:.6f})"
-        f" x recency {debug.recency_factor:.4f} x time {debug.time_factor:.4f}"
+        f" x recency {debug.recency_factor:.4f} x time {debug.time_factor:.4f} x update {debug.update_factor:.4f}"
         f" = {debug.final_score:.6f}; tags matched: {', '.join(debug.tag_matches) or 'none'}"
     )

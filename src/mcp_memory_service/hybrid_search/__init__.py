@@ -33,10 +33,11 @@ from .signals import (
 from .tag_weights import as_rare_as_they_are_few, dividing_tags, shared_ranks, tag_weights
 from .text.dates import Period, read_period
 from .text.passages import MAX_PASSAGE_CHARS, best_passages
-from .text.query_dates import TimeHint, time_in
+from .text.query_dates import TimeHint, Wanted, time_in, without_time
 from .text.query_tags import STOP_WORDS, TagVocabulary, extract_query_keywords
 from .text.snippets import matched_spans, snippet
 from .text.tokens import indexed_text, query_terms, word_tokens
+from .updates import lift_updates, possible_updates
 
 __all__ = [
     "BALANCED_ALPHA",
@@ -63,6 +64,7 @@ __all__ = [
     "TimeHint",
     "VectorStanding",
     "Vote",
+    "Wanted",
     "WordEvidence",
     "above_baseline",
     "alpha_for_size",
@@ -84,12 +86,14 @@ __all__ = [
     "get_adaptive_alpha",
     "indexed_text",
     "is_at_least",
+    "lift_updates",
     "likeness",
     "limit_alpha_for_named_tags",
     "matched_spans",
     "mean_direction",
     "missing_neighbours",
     "neighbour_boosts",
+    "possible_updates",
     "query_terms",
     "read_period",
     "recency_factor",
@@ -103,6 +107,7 @@ __all__ = [
     "time_in",
     "vector_prominence",
     "vector_standing",
+    "without_time",
     "word_coverage",
     "word_evidence",
     "word_tokens",

@@ -19,9 +19,13 @@ MAX_COMPARED_CHARS = 2_000
 
 def likeness(similarity: float, words: Set[str], other_words: Set[str]) -> float:
     """From the cosine similarity and the share of words that two texts have in common; 1 for equal texts."""
+    return (similarity + WORDS_WEIGHT * shared_words(words, other_words)) / (1.0 + WORDS_WEIGHT)
+
+
+def shared_words(words: Set[str], other_words: Set[str]) -> float:
+    """The share that two texts have in common of the words of both."""
     all_words = len(words | other_words)
-    shared = len(words & other_words) / all_words if all_words else 0.0
-    return (similarity + WORDS_WEIGHT * shared) / (1.0 + WORDS_WEIGHT)
+    return len(words & other_words) / all_words if all_words else 0.0
 
 
 def compared_words(content: str) -> frozenset[str]:

@@ -137,7 +137,8 @@ def explanation_reply(explained: Explanation) -> CallToolResult:
     signals = "; ".join(found_by + ([f"not found by {', '.join(without)}"] if without else []))
     arithmetic = (
         f"alpha {explained.alpha_used:.2f}, recency x {explained.recency_factor:.2f},"
-        f" time x {explained.time_factor:.2f}, final score {explained.final_score:.{DEBUG_DIGITS}f}"
+        f" time x {explained.time_factor:.2f}, update x {explained.update_factor:.2f},"
+        f" final score {explained.final_score:.{DEBUG_DIGITS}f}"
     )
     lines = [explained.summary, signals, arithmetic]
     lines += [f"Searched without: {', '.join(explained.degraded)}."] if explained.degraded else []
@@ -260,7 +261,7 @@ def _time(found: SearchResult) -> str:
     if hint is None:
         return ""
     days = [day_of(moment) for moment in (hint.start, hint.end) if moment is not None]
-    return f"Ranked by time: {label(hint.text)} ({' to '.join(days) or 'newest first'})."
+    return f"Ranked by time: {label(hint.text)} ({' to '.join(days) or f'{hint.wanted} first'})."
 
 
 def _paged(paging: Paging, what: str) -> str:

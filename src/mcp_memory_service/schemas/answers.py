@@ -16,6 +16,7 @@ from ..hybrid_search import (
     RankingName,
     TimeHint,
     Vote,
+    Wanted,
 )
 from ..models import Confidence, Memory, Purged, SearchMode, SimilarMemory, StoreOutcome, StoreStats, TagCount
 from ..services.search.results import Hit, MemoryListing, Paging, Passage, ScoreBreakdown, SearchResult
@@ -130,10 +131,13 @@ class SignalOut(BaseModel):
         return cls.model_validate(vote, from_attributes=True)
 
 
+UPDATE = "Above 1 if it seems to update an older memory, whose score it got so as to come before it"
+
+
 class DebugOut(BaseModel):
     """The arithmetic of a score: final_score = (vector_rrf + tag_boost + keyword_rrf + neighbour_boost) *
-    recency_factor * time_factor. The first three are weight times scaled score, or weight / (k + rank) with fusion
-    `rrf`."""
+    recency_factor * time_factor * update_factor. The first three are weight times scaled score, or weight / (k + rank)
+    with fusion `rrf`."""
 
     vector_score: float | None
     vector_rank: int | None
@@ -148,6 +152,7 @@ class DebugOut(BaseModel):
     neighbour_boost: float
     recency_factor: float
     time_factor: float = Field(description="By how near it is to the time that the query names; 1 if it names none")
+    update_factor: float = Field(description=UPDATE)
     final_score: float
     alpha_prior: float | None = Field(
         description="By the size of the corpus, before the query; null if alpha was given"
@@ -174,6 +179,7 @@ class DebugOut(BaseModel):
             neighbour_boost=neighbour.contribution if neighbour else 0.0,
             recency_factor=breakdown.recency_factor,
             time_factor=breakdown.time_factor,
+            update_factor=breakdown.update_factor,
             final_score=breakdown.final_score,
             alpha_prior=breakdown.alpha_prior,
             alpha_used=breakdown.alpha_used,
@@ -208,12 +214,15 @@ class TimeOut(BaseModel):
     """A time that the query names: memories created then or shortly before or after come first, others later."""
 
     text: str = Field(description="As the query has it")
+    wanted: Wanted = Field(description="What comes first: what is of the period, the newest or the oldest")
     after: StoredMoment | None
-    before: StoredMoment | None = Field(description="Without both, the newer come first, as for the latest")
+    before: StoredMoment | None
 
     @classmethod
     def of(cls, hint: TimeHint | None) -> "TimeOut | None":
-        return cls(text=hint.text, after=_moment(hint.start), before=_moment(hint.end)) if hint else None
+        if hint is None:
+            return None
+        return cls(text=hint.text, wanted=hint.wanted, after=_moment(hint.start), before=_moment(hint.end))
 
 
 def _moment(microseconds: int | None) -> datetime | None:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from ..hybrid_search import SIGNALS, Vote
 from ..models import SearchMode
 from ..services.search.results import Explanation
-from .answers import EVIDENCE, TIME, EvidenceOut, SignalOut, TimeOut
+from .answers import EVIDENCE, TIME, UPDATE, EvidenceOut, SignalOut, TimeOut
 
 AHEAD_CHARS = 200
 
@@ -38,6 +38,7 @@ class ExplainOut(BaseModel):
     signals_without_it: list[str] = Field(description="Signals that did not find it at all")
     recency_factor: float
     time_factor: float = Field(description="By how near it is to the time that the query names; 1 if it names none")
+    update_factor: float = Field(description=UPDATE)
     final_score: float
     alpha_used: float
     time_understood: TimeOut | None = Field(default=None, description=TIME)
@@ -64,6 +65,7 @@ class ExplainOut(BaseModel):
             signals_without_it=[name for name in SIGNALS if name not in explained.signals],
             recency_factor=explained.recency_factor,
             time_factor=explained.time_factor,
+            update_factor=explained.update_factor,
             time_understood=TimeOut.of(explained.time),
             final_score=explained.final_score,
             alpha_used=explained.alpha_used,

@@ -53,6 +53,7 @@ class Explainer:
             degraded=answer.results.degraded,
             evidence=answer.evidence,
             time=answer.time,
+            update_factor=(answer if rank else whole).update_factors.get(content_hash, 1.0),
         )
 
     async def _alpha_for_first_page(

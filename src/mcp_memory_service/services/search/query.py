@@ -3,6 +3,7 @@
 import logging
 from dataclasses import dataclass
 
+from ...hybrid_search import TimeHint
 from ...models import MemoryFilter
 
 logger = logging.getLogger(__name__)
@@ -24,6 +25,8 @@ class SignalQuery:
     """Whether the signals shall also say how far they can be trusted."""
     every_tag: bool = False
     """Whether tags that most memories carry are looked for as well."""
+    time: TimeHint | None = None
+    """The time that the text names, where it counts."""
     with_history: bool = False
     """Whether what was superseded is found as well."""
 

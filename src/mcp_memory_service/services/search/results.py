@@ -12,7 +12,8 @@ HINTS = 3
 
 @dataclass(frozen=True, slots=True)
 class ScoreBreakdown:
-    """How one score came about: `final_score = (sum of the contributions) · recency_factor · time_factor`."""
+    """How one score came about: `final_score = (sum of the contributions) · recency_factor · time_factor ·
+    update_factor`."""
 
     contributions: Mapping[str, Vote]
     """By signal."""
@@ -27,6 +28,8 @@ class ScoreBreakdown:
     """Alpha by the size of the corpus, before the query was looked at; None if it was given."""
     time_factor: float = 1.0
     """By how near the memory is to the time that the query names; recency does not count then."""
+    update_factor: float = 1.0
+    """Above 1 for an update of an older memory: it got the score of that one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,7 @@ class Explanation:
     evidence: Evidence | None
     time: TimeHint | None = None
     """The time that the query names, near which memories came first."""
+    update_factor: float = 1.0
 
     @property
     def on_first_page(self) -> bool:

@@ -6,7 +6,7 @@ is awaited but that snapshot (`storage/ports/search.py`).
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import Any, TypeVar
 
@@ -31,8 +31,10 @@ from ...hybrid_search import (
     fuse_scores,
     get_adaptive_alpha,
     is_at_least,
+    lift_updates,
     limit_alpha_for_named_tags,
     missing_neighbours,
+    possible_updates,
     signal_weights,
     snippet,
     stands_alone,
@@ -85,6 +87,8 @@ class Ranking:
     """The time that the query names, if it counted."""
     prior: float | None = None
     """Alpha by the size of the corpus; None if it was given."""
+    update_factors: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Of memories that got the score of an older one, which they update, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +239,7 @@ class Search:
             lexical_limit=window // LEXICAL_DIVISOR if beside_vectors else window,
             weighs_evidence=alpha is None and self.policy.fusion == "score",
             every_tag=self.policy.ranking == "classic",
+            time=self._time_of(request, BALANCED_ALPHA if alpha is None else alpha),
             with_history=request.include_superseded or request.as_of is not None,
         )
 
@@ -257,10 +262,11 @@ class Search:
         if alpha is None:
             prior, evidence = alpha_for_size(results.corpus_size, self.policy), results.evidence
             alpha = self._alpha_of(results, evidence, prior)
-        time = self._time_of(request, alpha, now)
+        weights = signal_weights(request.mode, alpha, self.policy)
+        time = results.time if self.policy.query_dates and not stands_alone(weights) else None
         pool = Pool.of({name: result.candidates for name, result in results.by_signal.items()})
         fused = self.fuse(pool, alpha, request.mode, now, time)
-        if self._boosts(signal_weights(request.mode, alpha, self.policy)) and request.min_similarity is None:
+        if self._boosts(weights) and request.min_similarity is None:
             lacking = missing_neighbours(fused.pool.take(fused.order[:LEADING]), fused.pool)
             if lacking:
                 found = await ask_neighbours(lacking, MAX_NEIGHBOURS, where, snapshot.reads)
@@ -268,7 +274,12 @@ class Search:
                 known, pool = len(pool.everyone), pool.joined_by(NEIGHBOUR, found.candidates)
                 if len(pool.everyone) > known:  # the others had their boosts before
                     fused = self.fuse(pool, alpha, request.mode, now, time)
-        return Ranking(results, pool, alpha, fused, evidence, time, prior)
+        factors: Mapping[str, float] = {}
+        if self._prefers_updates(weights, time):
+            possible = possible_updates(fused)
+            if possible:
+                fused, factors = lift_updates(fused, await snapshot.reads.get_many(where.namespace, possible))
+        return Ranking(results, pool, alpha, fused, evidence, time, prior, factors)
 
     def fuse(
         self,
@@ -286,18 +297,24 @@ class Search:
         if stands_alone(weights) and not (policy.ranking == "classic" and TAG in weights):
             return fused  # asked for one signal alone: its order stays exactly as it is
         if time is not None:
-            return apply_time_hint(fused, time, now, policy.date_floor)
+            floor = policy.date_floor if time.wanted == "period" else policy.newest_floor
+            return apply_time_hint(fused, time, now, floor)
         return apply_recency_decay(fused, policy.recency_decay, now, policy.recency_floor)
 
-    def _time_of(self, request: SearchRequest, alpha: float, now: int) -> TimeHint | None:
+    def _time_of(self, request: SearchRequest, alpha: float) -> TimeHint | None:
         """The time that the query names, where the order of memories may follow it."""
         if not self.policy.query_dates or stands_alone(signal_weights(request.mode, alpha, self.policy)):
             return None
-        return time_in(request.query, from_microseconds(now, self.zone))
+        return time_in(request.query, from_microseconds(self._now(), self.zone))
 
     def _boosts(self, weights: Mapping[str, float]) -> bool:
         """Whether neighbours count: not among ranks, whose sums are too flat to share, nor for one signal alone."""
         return self.policy.fusion == "score" and self.policy.neighbour_weight > 0 and not stands_alone(weights)
+
+    def _prefers_updates(self, weights: Mapping[str, float], time: TimeHint | None) -> bool:
+        """Whether an update comes before what it updates: where age counts, and the past is not asked for."""
+        by_score_and_age = self.policy.fusion == "score" and self.policy.recency_decay > 0
+        return by_score_and_age and not stands_alone(weights) and (time is None or time.wanted == "newest")
 
     def _alpha_of(self, results: SignalResults, evidence: Evidence | None, prior: float) -> float:
         tags = results.of(TAG)
@@ -366,6 +383,7 @@ class Search:
             tag_matches=tuple(tag for tag in memory.tags if fold_tag(tag) in wanted),
             recency_factor=1.0 if ranking.time else candidate.recency_factor,
             time_factor=candidate.recency_factor if ranking.time else 1.0,
+            update_factor=ranking.update_factors.get(candidate.content_hash, 1.0),
             final_score=candidate.score,
             alpha_prior=ranking.prior,
             alpha_used=ranking.alpha,

@@ -16,6 +16,7 @@ from ...hybrid_search import (
     TAG,
     VECTOR,
     Evidence,
+    TimeHint,
     VectorStanding,
     WordEvidence,
     as_rare_as_they_are_few,
@@ -26,6 +27,7 @@ from ...hybrid_search import (
     query_terms,
     tag_weights,
     vector_standing,
+    without_time,
     word_coverage,
     word_evidence,
 )
@@ -85,6 +87,8 @@ class SignalResults:
     """Neighbours of the best that no signal found; asked for last."""
     slowed_by: tuple[str, ...] = ()
     """What the store did without."""
+    time: TimeHint | None = None
+    """The time that the query names, which counts by itself."""
 
     def of(self, signal: str) -> SignalResult:
         """One that was not asked has found nothing."""
@@ -143,7 +147,8 @@ class Asking:
 
 async def ask(query: SignalQuery, inputs: Inputs, snapshot: Snapshot) -> SignalResults:
     """What every signal of the query says; Outdated if the inputs do not hold for this snapshot."""
-    terms = query_terms(query.text) if KEYWORD in query.signals else NO_TERMS
+    text = without_time(query.text, query.time) if query.time else query.text
+    terms = query_terms(text) if KEYWORD in query.signals else NO_TERMS
     tags = _tags_to_find(query, inputs.tags) if TAG in query.signals else ()
     counting = snapshot.start(_counted(query, terms, tags, snapshot.reads))  # once, for whoever needs it
     checking = snapshot.start(_tags_hold(query, inputs, snapshot.reads))
@@ -155,7 +160,7 @@ async def ask(query: SignalQuery, inputs: Inputs, snapshot: Snapshot) -> SignalR
     if not inputs.is_final and (outgrown or not await checking):
         raise Outdated(memories)
     found = {name: await result for name, result in asked.items()}
-    return SignalResults(found, memories or UNKNOWN_CORPUS_SIZE)
+    return SignalResults(found, memories or UNKNOWN_CORPUS_SIZE, time=query.time)
 
 
 async def ask_neighbours(
