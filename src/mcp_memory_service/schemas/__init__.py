@@ -3,8 +3,6 @@
 from .answers import (
     SIMILAR_CHARS,
     BatchOut,
-    DebugOut,
-    EvidenceOut,
     ExportOut,
     HitOut,
     ListOut,
@@ -18,11 +16,11 @@ from .answers import (
     StatsOut,
     StoredOut,
     TagsOut,
-    TimeOut,
     paging_of,
     ranking_of,
     search_of,
 )
+from .breakdown import DebugOut, EvidenceOut, TimeOut
 from .explanation import ExplainOut
 from .fields import (
     MAX_ERRORS,

@@ -1,26 +1,13 @@
 """What goes out."""
 
-from datetime import datetime
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from ..hybrid_search import (
-    KEYWORD,
-    MAX_PASSAGE_CHARS,
-    NEIGHBOUR,
-    TAG,
-    VECTOR,
-    Evidence,
-    FusionMethod,
-    RankingName,
-    TimeHint,
-    Vote,
-    Wanted,
-)
+from ..hybrid_search import MAX_PASSAGE_CHARS
 from ..models import Confidence, Memory, Purged, SearchMode, SimilarMemory, StoreOutcome, StoreStats, TagCount
-from ..services.search.results import Hit, MemoryListing, Paging, Passage, ScoreBreakdown, SearchResult
-from ..timestamps import from_microseconds
+from ..services.search.results import Hit, MemoryListing, Paging, Passage, SearchResult
+from .breakdown import EVIDENCE, TIME, DebugOut, EvidenceOut, SignalOut, TimeOut, moment_of
 from .fields import StoredMoment
 
 SIMILAR_CHARS = 200
@@ -120,118 +107,7 @@ class BatchOut(BaseModel):
     )
 
 
-class SignalOut(BaseModel):
-    rank: int = Field(description="Place in this signal, from 1; equal matches share the middle place of their group")
-    score: float = Field(
-        description="Cosine similarity for vectors, BM25 for keywords, summed idf for tags, boost for neighbours"
-    )
-
-    @classmethod
-    def of(cls, vote: Vote) -> Self:
-        return cls.model_validate(vote, from_attributes=True)
-
-
-UPDATE = "Above 1 if it seems to update an older memory, whose score it got so as to come before it"
-
-
-class DebugOut(BaseModel):
-    """The arithmetic of a score: final_score = (vector_rrf + tag_boost + keyword_rrf + neighbour_boost) *
-    recency_factor * time_factor * update_factor. The first three are weight times scaled score, or weight / (k + rank)
-    with fusion `rrf`."""
-
-    vector_score: float | None
-    vector_rank: int | None
-    vector_rrf: float
-    tag_score: float | None
-    tag_rank: int | None
-    tag_boost: float
-    tag_matches: list[str]
-    keyword_score: float | None
-    keyword_rank: int | None
-    keyword_rrf: float
-    neighbour_boost: float
-    recency_factor: float
-    time_factor: float = Field(description="By how near it is to the time that the query names; 1 if it names none")
-    update_factor: float = Field(description=UPDATE)
-    final_score: float
-    alpha_prior: float | None = Field(
-        description="By the size of the corpus, before the query; null if alpha was given"
-    )
-    alpha_used: float
-    ranking: RankingName
-    fusion: FusionMethod
-
-    @classmethod
-    def of(cls, breakdown: ScoreBreakdown) -> "DebugOut":
-        votes = breakdown.contributions
-        vector, tag, keyword, neighbour = (votes.get(name) for name in (VECTOR, TAG, KEYWORD, NEIGHBOUR))
-        return cls(
-            vector_score=vector.score if vector else None,
-            vector_rank=vector.rank if vector else None,
-            vector_rrf=vector.contribution if vector else 0.0,
-            tag_score=tag.score if tag else None,
-            tag_rank=tag.rank if tag else None,
-            tag_boost=tag.contribution if tag else 0.0,
-            tag_matches=list(breakdown.tag_matches),
-            keyword_score=keyword.score if keyword else None,
-            keyword_rank=keyword.rank if keyword else None,
-            keyword_rrf=keyword.contribution if keyword else 0.0,
-            neighbour_boost=neighbour.contribution if neighbour else 0.0,
-            recency_factor=breakdown.recency_factor,
-            time_factor=breakdown.time_factor,
-            update_factor=breakdown.update_factor,
-            final_score=breakdown.final_score,
-            alpha_prior=breakdown.alpha_prior,
-            alpha_used=breakdown.alpha_used,
-            ranking=breakdown.ranking,
-            fusion=breakdown.fusion,
-        )
-
-
-class EvidenceOut(BaseModel):
-    """What alpha was chosen by: how far each signal stands out for this query."""
-
-    vector_prominence: float = Field(
-        description="How far the best vector hit stands out; 1 = as the best of random texts would"
-    )
-    keyword_rarity: float = Field(
-        description="How improbable the words of the best keyword hit are together; 1 = as chance would find them once"
-    )
-    keyword_coverage: float = Field(
-        description="Share of the query's words that the best keyword hit has, rare words counting more"
-    )
-    keyword_known: float = Field(description="Share of the query's words that any memory has, likewise")
-    keyword_lead: float = Field(
-        description="How far the best keyword hit is above the tenth, as a share of its score; its equals count as one"
-    )
-
-    @classmethod
-    def of(cls, evidence: Evidence | None) -> "EvidenceOut | None":
-        return cls.model_validate(evidence, from_attributes=True) if evidence else None
-
-
-class TimeOut(BaseModel):
-    """A time that the query names: memories created then or shortly before or after come first, others later."""
-
-    text: str = Field(description="As the query has it")
-    wanted: Wanted = Field(description="What comes first: what is of the period, the newest or the oldest")
-    after: StoredMoment | None
-    before: StoredMoment | None
-
-    @classmethod
-    def of(cls, hint: TimeHint | None) -> "TimeOut | None":
-        if hint is None:
-            return None
-        return cls(text=hint.text, wanted=hint.wanted, after=_moment(hint.start), before=_moment(hint.end))
-
-
-def _moment(microseconds: int | None) -> datetime | None:
-    return None if microseconds is None else from_microseconds(microseconds)
-
-
-TIME = "The time that the query names, near which memories came first; null if none, or MCP_MEMORY_QUERY_DATES is off"
 _UNDERSTOOD = "As the filter of this name was understood"
-EVIDENCE = "What alpha was chosen by; null if it was given, or could not be chosen by the query"
 
 
 class RankedOut(BaseModel):
@@ -325,8 +201,8 @@ def search_of(found: SearchResult) -> dict[str, Any]:
         "keywords": list(found.keywords),
         "degraded": list(found.degraded),
         "time_understood": TimeOut.of(found.time),
-        "after": _moment(found.after),
-        "before": _moment(found.before),
+        "after": moment_of(found.after),
+        "before": moment_of(found.before),
         "took_ms": found.took_ms,
     }
 
@@ -350,8 +226,8 @@ class ListOut(PagedOut):
         return cls(
             **paging_of(listing.paging),
             memories=[ListedOut.of(memory) if full else ListedOut.begun(memory) for memory in listing.memories],
-            after=_moment(listing.after),
-            before=_moment(listing.before),
+            after=moment_of(listing.after),
+            before=moment_of(listing.before),
         )
 
 

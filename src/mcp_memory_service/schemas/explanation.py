@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from ..hybrid_search import SIGNALS, Vote
 from ..models import SearchMode
 from ..services.search.results import Explanation
-from .answers import EVIDENCE, TIME, UPDATE, EvidenceOut, SignalOut, TimeOut
+from .breakdown import EVIDENCE, TIME, UPDATE, EvidenceOut, SignalOut, TimeOut
 
 AHEAD_CHARS = 200
 
