@@ -275,7 +275,7 @@ def test_other_policies_are_rows_beside_the_default(run_cli: RunCli, tmp_path: P
         (("sweep", "--data", "x", "--weight", "tag_weight"), "--values is needed"),
         (("sweep", "--data", "x", "--values", "1,two"), "must be numbers"),
         (("sweep", "--data", "x", "--values", "0.5,7"), "MCP_MEMORY_HYBRID_ALPHA"),
-        (("run", "--data", "x", "--compare", "luck=1"), "luck is no number of the ranking: hybrid_alpha, "),
+        (("run", "--data", "x", "--compare", "luck=1"), "luck is no number of the ranking: ranking, hybrid_alpha, "),
         (("run", "--data", "x", "--compare", "rrf_k"), "NAME=VALUE is expected"),
         (("run", "--data", "x", "--compare", "hybrid_alpha=7"), "MCP_MEMORY_HYBRID_ALPHA"),
         (("run", "--data", "x", "--compare", "fusion=luck"), "allowed: one of rrf, score"),

@@ -14,8 +14,10 @@ from mcp_memory_service.evaluation.dataset import WHOLE_CORPUS, load_dataset
 from mcp_memory_service.evaluation.ground_truth import load_ground_truth
 from mcp_memory_service.evaluation.known_items import known_item
 from mcp_memory_service.evaluation.metrics import measure, separation
+from mcp_memory_service.evaluation.policies import changed_policy
 from mcp_memory_service.evaluation.sweep import SweepRow, best_row, render_sweep, sweep_json
 from mcp_memory_service.evaluation.tables import difference_table, markdown_table
+from mcp_memory_service.hybrid_search import CLASSIC, RankingPolicy
 
 
 def write_dataset(folder: Path, *, gzipped: bool = False, haystacks: bool = False) -> Path:
@@ -234,3 +236,7 @@ def test_tables_are_markdown():
     assert difference_table({("hybrid", "keyword"): noise}).splitlines()[-1].split("|")[1:-1] == [
         " hybrid                ", " keyword ", " -0.0100 ", " -0.0200 to +0.0000 ", " noise ",
     ]  # fmt: skip
+
+
+def test_the_classic_ranking_can_be_compared_as_a_whole():
+    assert changed_policy(RankingPolicy(), "ranking=classic") == CLASSIC

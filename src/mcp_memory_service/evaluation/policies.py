@@ -7,14 +7,16 @@ from pydantic import TypeAdapter, ValidationError
 
 from ..config import HybridSearchSettings, load_settings
 from ..errors import InvalidInput
-from ..hybrid_search import RankingPolicy
+from ..hybrid_search import CLASSIC, RankingPolicy
 
 NAMES = tuple(field.name for field in fields(RankingPolicy))
 
 
 def changed_policy(policy: RankingPolicy, changes: str) -> RankingPolicy:
-    """The policy with other numbers; refused where a setting of that name would be."""
+    """The policy with other numbers, or the classic one; refused where a setting of that name would be."""
     changed = dict(_changes(changes))
+    if changed.get("ranking") == CLASSIC.ranking:
+        policy = CLASSIC
     load_settings({name: value for name, value in changed.items() if name in HybridSearchSettings.model_fields})
     try:
         return TypeAdapter(RankingPolicy).validate_python(asdict(policy) | changed)
