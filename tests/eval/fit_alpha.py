@@ -131,7 +131,7 @@ class Table:
         self.limit = 1.0 - evidence.TAG_SHARE * np.minimum(1.0, [each.tag_rarity for each in asked])
         prior = np.array([each.prior for each in asked])
         self.prior = np.log(prior / (1.0 - prior))
-        self.shown = np.array([_multiplied(Evidence(**each.evidence)) for each in asked])
+        self.shown = np.array([_multiplied(each) for each in asked])
 
     @property
     def better_signal(self) -> float:
@@ -150,14 +150,12 @@ class Table:
         return self.at(np.clip(1.0 / (1.0 + np.exp(-log_odds)), evidence.MIN_ALPHA, evidence.MAX_ALPHA))
 
 
-def _multiplied(shown: Evidence) -> list[float]:
-    """By START, PROMINENCE, COVERAGE, LEAD and WEAKNESS, as `alpha_from_evidence` has them."""
-    prominence = float(np.clip(shown.vector_prominence, 1.0, 20.0))
-    rarity = float(np.clip(shown.keyword_rarity, 0.2, 5.0))
-    found = shown.keyword_coverage / shown.keyword_known if shown.keyword_known else 0.0
-    saying = max(0.05, shown.keyword_rarity * found)
-    weakness = max(0.0, float(np.log(evidence.SAYING / saying)))
-    return [1.0, np.log(prominence) / np.sqrt(rarity), -found, -shown.keyword_lead, weakness]
+def _multiplied(asked: Asked) -> list[float]:
+    """By START, PROMINENCE, COVERAGE, LEAD and WEAKNESS."""
+    prominence, found, lead, weakness = evidence.log_odds_terms(
+        Evidence(**asked.evidence), names_tag=asked.tag_rarity > 0.0
+    )
+    return [1.0, prominence, -found, -lead, weakness]
 
 
 def fitted(tables: Sequence[Table], prior_share: float) -> Numbers:

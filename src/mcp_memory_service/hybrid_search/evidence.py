@@ -80,20 +80,27 @@ def alpha_from_evidence(
     `vector_trust` multiplies the odds, for a corpus on which that signal is known to be better or worse than it looks.
     A word that names a tag is not found by chance, however many carry the tag.
     """
+    prominence, found, lead, weakness = log_odds_terms(evidence, names_tag=names_tag)
+    log_odds = (
+        PRIOR_SHARE * math.log(prior / (1.0 - prior))
+        + START
+        + PROMINENCE * prominence
+        - COVERAGE * found
+        - LEAD * lead
+        + WEAKNESS * weakness
+    )
+    odds = vector_trust * math.exp(log_odds)
+    return min(MAX_ALPHA, max(MIN_ALPHA, odds / (1.0 + odds)))
+
+
+def log_odds_terms(evidence: Evidence, *, names_tag: bool) -> tuple[float, float, float, float]:
+    """What PROMINENCE, COVERAGE, LEAD and WEAKNESS multiply."""
     prominence = min(_MAX_PROMINENCE, max(_MIN_PROMINENCE, evidence.vector_prominence))
     rarity = min(_MAX_RARITY, max(_MIN_RARITY, evidence.keyword_rarity))
     found = evidence.keyword_coverage / evidence.keyword_known if evidence.keyword_known else 0.0
     saying = max(_MIN_SAYING, evidence.keyword_rarity * found)
-    log_odds = (
-        PRIOR_SHARE * math.log(prior / (1.0 - prior))
-        + START
-        + PROMINENCE * math.log(prominence) / math.sqrt(rarity)
-        - COVERAGE * found
-        - LEAD * evidence.keyword_lead
-        + (0.0 if names_tag else WEAKNESS * max(0.0, math.log(SAYING / saying)))
-    )
-    odds = vector_trust * math.exp(log_odds)
-    return min(MAX_ALPHA, max(MIN_ALPHA, odds / (1.0 + odds)))
+    weakness = 0.0 if names_tag else max(0.0, math.log(SAYING / saying))
+    return math.log(prominence) / math.sqrt(rarity), found, evidence.keyword_lead, weakness
 
 
 def limit_alpha_for_named_tags(alpha: float, rarity: float) -> float:

@@ -1,9 +1,10 @@
 """The use cases: what REST, MCP and the command line all call."""
 
-from .memory_service import AskedSignals, MemoryService
+from .memory_service import MemoryService
 from .outcomes import BulkOutcome, Context, Overview
 from .search.results import MemoryListing, SearchResult
 from .search.searchers import PoolLimits, SearcherPool
+from .search.signals import AskedSignals
 from .write.duplicates import DEFAULT_THRESHOLD, Cluster, Duplicates, find_duplicates, merge_cluster
 from .write.migration import Migration, MigrationReport
 from .write.storing import ServiceLimits

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, tzinfo
 from weakref import WeakValueDictionary
 
@@ -41,23 +41,12 @@ from .search.explanation import Explainer
 from .search.results import Explanation, MemoryListing, Paging, SearchResult
 from .search.search import Search
 from .search.searchers import SearcherPool
-from .search.signals import SignalResults
+from .search.signals import AskedSignals
 from .write import checks, idempotency
 from .write.storing import ServiceLimits, Storing
 
 MAX_EDITORS = 5
 """So often an edit is tried again that others were faster with."""
-
-
-@dataclass(frozen=True, slots=True)
-class AskedSignals:
-    """A query and what every signal answered to it."""
-
-    request: SearchRequest
-    where: MemoryFilter
-    results: SignalResults
-    asked_at: int
-    """What `now` is in every ranking of them."""
 
 
 class _Shared:

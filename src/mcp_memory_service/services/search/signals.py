@@ -33,7 +33,7 @@ from ...hybrid_search import (
 )
 from ...hybrid_search.bm25 import odds_against
 from ...hybrid_search.columns.candidates import Candidates
-from ...models import Candidate, Confidence, CorpusStatistics, Memory, MemoryFilter, QueryTerms, Vector
+from ...models import Candidate, Confidence, CorpusStatistics, Memory, MemoryFilter, QueryTerms, SearchRequest, Vector
 from ...storage.ports import SearchReads, Snapshot
 from .cached_inputs import NO_CHANCE, Inputs, KnownTags, SimilarityBaseline
 from .query import Missing, SignalQuery, note
@@ -117,6 +117,17 @@ class SignalResults:
         failed = [result for result in self.by_signal.values() if result.failed]
         if failed and not any(result.candidates for result in self.by_signal.values()):
             raise SearchUnavailable(f"The search could not be answered ({', '.join(self.degraded)}).")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSignals:
+    """A query and what every signal answered to it."""
+
+    request: SearchRequest
+    where: MemoryFilter
+    results: SignalResults
+    asked_at: int
+    """What `now` is in every ranking of them."""
 
 
 @dataclass(frozen=True, slots=True)
