@@ -48,8 +48,8 @@ def damage(path: Path, *statements: str) -> None:
     connection.close()
 
 
-async def embed(texts: Sequence[str]) -> list[list[Vector]]:
-    return [[WordEmbedder.vector(text)] for text in texts]
+async def embed(texts: Sequence[tuple[str, str]]) -> list[list[Vector]]:
+    return [[WordEmbedder.vector(f"{heading} {text}")] for heading, text in texts]
 
 
 def test_a_sound_store_is_said_to_be_sound(path: Path):
@@ -140,7 +140,7 @@ async def test_all_windows_of_a_memory_are_made_again_together(tmp_path: Path):
     await store.close()
     damage(path, "UPDATE vectors SET embedding = zeroblob(256) WHERE id = 2")
 
-    async def embed_chunks(texts: Sequence[str]) -> list[Sequence[Vector]]:
+    async def embed_chunks(texts: Sequence[tuple[str, str]]) -> list[Sequence[Vector]]:
         return [windows for _ in texts]
 
     assert (await upkeep(path).repair(MODEL, embed_chunks)).after.vectors == 3

@@ -107,7 +107,8 @@ class Migration:
     async def _embedded(self, items: Sequence[EmbeddedMemory], reuse: bool) -> Sequence[EmbeddedMemory]:
         if reuse or not items:
             return items
-        vectors = await embed_chunks(self._embedder, [item.memory.content for item in items])
+        texts = [(item.memory.heading, item.memory.content) for item in items]
+        vectors = await embed_chunks(self._embedder, texts)
         return [EmbeddedMemory(item.memory, chunks) for item, chunks in zip(items, vectors, strict=True)]
 
     async def _copy_part(self, items: Sequence[EmbeddedMemory], reuse: bool) -> int:

@@ -51,7 +51,7 @@ class StoredMemory:
     @classmethod
     def of(cls, number: int, memory: Memory, vectors: tuple[Vector, ...], analyze: TextAnalyzer) -> "StoredMemory":
         tags = frozenset(map(fold_tag, memory.tags))
-        words = Words.of(analyze(memory.content, memory.tags))
+        words = Words.of(analyze(memory.content, memory.labels))
         return cls(number, memory, vectors, tuple(map(direction_of, vectors)), tags, words)
 
     def passes(self, where: MemoryFilter) -> bool:

@@ -197,7 +197,7 @@ class Writer:
     def _point(self, change: Change, revision: str, birth: str) -> models.PointStruct:
         memory, seen = change.memory, change.seen
         assert change.vectors, "a memory that is written has vectors"
-        text = self._analyze(memory.content, memory.tags)
+        text = self._analyze(memory.content, memory.labels)
         revisions = _revisions(revision, seen)
         return memory_point(memory, change.vectors, text, revisions, seen.birth if seen else birth, change.attached)
 

@@ -186,7 +186,7 @@ def insert_memory(
         "INSERT INTO vectors (memory_id, embedding) VALUES (?, ?)",
         [(memory_id, vector.tobytes()) for vector in vectors],
     )
-    insert_words(connection, memory_id, analyze(new.content, new.tags))
+    insert_words(connection, memory_id, analyze(new.content, new.labels))
     _add_tags(connection, memory_id, new.namespace, new.tags)
     _add_names(connection, memory_id, new.names)
     return new
@@ -205,8 +205,9 @@ def save_changes(connection: apsw.Connection, memory_id: int, old: Memory, new: 
     if new.tags != old.tags:
         connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
         _add_tags(connection, memory_id, new.namespace, new.tags)
+    if new.labels != old.labels:
         connection.execute("DELETE FROM memory_words WHERE memory_id = ?", (memory_id,))
-        insert_words(connection, memory_id, analyze(new.content, new.tags))
+        insert_words(connection, memory_id, analyze(new.content, new.labels))
     if new.names != old.names:
         connection.execute("DELETE FROM memory_names WHERE memory_id = ?", (memory_id,))
         _add_names(connection, memory_id, new.names)

@@ -102,7 +102,7 @@ def _drop_unfit_vectors(connection: apsw.Connection) -> None:
 def _add_words(connection: apsw.Connection, memory_id: int, analyze: TextAnalyzer) -> None:
     memory = memory_by_id(connection, memory_id)
     if memory is not None:
-        insert_words(connection, memory_id, analyze(memory.content, memory.tags))
+        insert_words(connection, memory_id, analyze(memory.content, memory.labels))
 
 
 def salvage(damaged: apsw.Connection, into: apsw.Connection, analyze: TextAnalyzer, progress: Progress) -> None:

@@ -147,7 +147,7 @@ class StoreUpkeep:
             ids = missing[start : start + REPAIR_BATCH]
             found = [(memory_id, memory_by_id(connection, memory_id)) for memory_id in ids]
             batch = [(memory_id, memory) for memory_id, memory in found if memory is not None]
-            made = await embed([memory.content for _, memory in batch])
+            made = await embed([(memory.heading, memory.content) for _, memory in batch])
             checked = [[checked_vector(vector, dimension) for vector in vectors] for vectors in made]
             with writer_queue(self._path).turn(), immediate_transaction(connection):
                 for (memory_id, memory), vectors in zip(batch, checked, strict=True):
