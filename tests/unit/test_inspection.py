@@ -204,7 +204,8 @@ def overwrite_root_of(path: Path, name: str) -> None:
 DERIVED = [
     "memories_by_time", "sqlite_autoindex_memories_1", "vectors", "vectors_by_memory", "memory_words",
     "memory_text_data", "memory_text_idx", "tags", "memory_tags_by_tag",
-    "memory_names_by_name", "edges_by_target", "feedback", "idempotency_keys", "tunings",
+    "memory_names_by_name", "edges_by_target", "feedback", "idempotency_keys", "tunings", "sources",
+    "memories_awaiting_vectors",
 ]  # fmt: skip
 
 
@@ -221,7 +222,7 @@ async def test_damaged_pages_that_hold_nothing_but_derived_things_are_rebuilt(pa
     await store.close()
 
 
-@pytest.mark.parametrize("name", ["vectors", "memory_words", "idempotency_keys", "feedback", "tags"])
+@pytest.mark.parametrize("name", ["vectors", "memory_words", "idempotency_keys", "feedback", "tags", "sources"])
 async def test_tables_that_are_gone_are_made_again_if_rows_have_it_all(path: Path, name: str):
     damage(path, f"DROP TABLE {name}")
     assert "table_missing" in codes(path)
