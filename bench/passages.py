@@ -45,7 +45,7 @@ def is_shown(note: Span, shown: Sequence[Span]) -> bool:
 
 async def main() -> None:
     embedder, parts = LocalEmbedder(threads=1), texts()
-    vectors = await embed_chunks(embedder, [BREAK.join(notes) for notes in parts])
+    vectors = await embed_chunks(embedder, [("", BREAK.join(notes)) for notes in parts])
     cases: list[tuple[str, str, list[Span], list[float]]] = []
     for case in labelled_queries():
         query = await embedder.embed_query(case.query)

@@ -42,7 +42,7 @@ class EagerIndex:
         self._current.forget()
 
     def _make(self, connection: apsw.Connection) -> None:
-        if not connection.execute("SELECT count(*) FROM vectors").get:
+        if not connection.execute("SELECT 1 FROM memories WHERE instr(namespace, '#') = 0 LIMIT 1").get:
             return
         build(connection, self._file)
         segments = Segments(read_segment_file(self._file))

@@ -76,6 +76,11 @@ def toward_north(share: float) -> tuple[float, ...]:
     return (1.0 - share, share, 0.0, 0.0)
 
 
+def waiting(stored: Memory) -> EmbeddedMemory:
+    """One whose vectors come later."""
+    return EmbeddedMemory(stored, ())
+
+
 async def contents_near(store: Store, direction: tuple[float, ...], where: MemoryFilter, limit: int = 10) -> list[str]:
     found = await store.retrieve(vector(*direction), limit, where)
     memories = await store.get_many(where.namespace, [candidate.content_hash for candidate in found])

@@ -8,10 +8,11 @@ import pytest
 from tests.support.one_memory import get_one, store_one
 
 from mcp_memory_service.errors import InvalidInput, InvalidVector
-from mcp_memory_service.models import EmbeddedMemory, Feedback, Memory, MemoryPatch, SourceOutcome
+from mcp_memory_service.hybrid_search import query_terms
+from mcp_memory_service.models import Feedback, Memory, MemoryFilter, MemoryPatch, SourceOutcome, SourceRecord
 from mcp_memory_service.storage.ports import Store
 
-from .memories import EAST, EVERYTHING, NORTH, by_id, by_name, contents_near, embedded, memory, note
+from .memories import EAST, EVERYTHING, NORTH, by_id, by_name, contents_near, embedded, memory, note, vector
 
 SOURCE = "docs/a.md"
 
@@ -162,7 +163,7 @@ async def test_a_source_is_replaced_by_what_it_has_now(store: Store):
         note("removed", anchor="3", at=1),
     ]
     assert await replace_with(store, *first) == SourceOutcome(created=3, updated=0, unchanged=0, deleted=0)
-    second = [note("kept", "note:K", anchor="1", at=2), note("changed now", anchor="2", at=2)]
+    second = [note("kept", "note:K", anchor="1", at=1), note("changed now", anchor="2", at=2)]
     assert await replace_with(store, *second) == SourceOutcome(created=1, updated=0, unchanged=1, deleted=2)
     assert sorted(await contents_near(store, EAST, EVERYTHING)) == ["changed now", "kept"]
     assert await get_one(store, "default", first[0].content_hash) == first[0]
@@ -171,16 +172,32 @@ async def test_a_source_is_replaced_by_what_it_has_now(store: Store):
     assert await store.count_all_memories("default") == 0
 
 
-async def test_what_is_unchanged_keeps_its_date_vectors_and_feedback(store: Store):
+async def test_a_text_that_stays_keeps_its_vectors_and_feedback(store: Store):
     item = note("text", anchor="1", at=1)
     await store.replace_source("default", SOURCE, [embedded(item, EAST, NORTH)], [])
     said = Feedback("query", item.content_hash, useful=True, created_at=5)
     await store.add_feedback("default", said)
-    await store.replace_source("default", SOURCE, [embedded(replace(item, created_at=9, updated_at=9), NORTH)], [])
+    done = await store.replace_source("default", SOURCE, [embedded(item, NORTH)], [])
+    assert done == SourceOutcome(created=0, updated=0, unchanged=1, deleted=0)
     (found,) = await store.get_embedded("default", [item.content_hash])
     assert found.memory == item
     assert np.allclose(found.vectors, (EAST, NORTH))
     assert await store.list_feedback("default") == [said]
+
+
+async def test_the_times_of_a_source_are_those_it_has_now(store: Store):
+    """Found by them as well, before and after, whatever index has seen the old ones."""
+    item = replace(note("text", anchor="1", at=5), updated_at=6)
+    await replace_with(store, item)
+    assert [found.created_at for found in await store.retrieve(vector(*EAST), 5, MemoryFilter(before=7))] == [5]
+    now = replace(item, created_at=8, updated_at=9)
+    assert await replace_with(store, now) == SourceOutcome(created=0, updated=1, unchanged=0, deleted=0)
+    assert await get_one(store, "default", item.content_hash) == now
+    assert await contents_near(store, EAST, MemoryFilter(before=7)) == []
+    assert await contents_near(store, EAST, MemoryFilter(after=8)) == ["text"]
+    (found,) = (await store.search_by_text(query_terms("text"), 5, EVERYTHING)).candidates
+    assert found.created_at == 8
+    assert [kept.created_at for kept in (await store.list_memories(EVERYTHING, 0, 5)).memories] == [8]
 
 
 async def test_all_but_the_text_is_taken_from_the_source(store: Store):
@@ -188,7 +205,7 @@ async def test_all_but_the_text_is_taken_from_the_source(store: Store):
     await replace_with(store, item)
     now = replace(note("text", "note:B", at=2), tags=("b",), metadata={"b": 1}, sequence=3, session="s")
     assert await replace_with(store, now) == SourceOutcome(created=0, updated=1, unchanged=0, deleted=0)
-    assert await get_one(store, "default", item.content_hash) == replace(now, created_at=1)
+    assert await get_one(store, "default", item.content_hash) == now
     assert [tag.tag for tag in await store.get_all_tags("default")] == ["b"]
     assert await store.resolve("default", ["note:A", "note:B"]) == {"note:B": [item.content_hash]}
 
@@ -242,9 +259,10 @@ async def test_what_does_not_belong_to_a_source_is_refused_before_anything_chang
             await replace_with(store, note("new"), item)
     with pytest.raises(InvalidInput):
         await store.replace_source("default", SOURCE, [embedded(note("new"))], [by_name(there, "note:N")])
-    for unfit in ((), (np.zeros(4, dtype=np.float32),)):
-        with pytest.raises(InvalidVector):
-            await store.replace_source("default", SOURCE, [EmbeddedMemory(note("new"), unfit)], [])
+    with pytest.raises(InvalidVector):
+        await store.replace_source("default", SOURCE, [embedded(note("new"), (0.0,) * 4)], [])
+    with pytest.raises(InvalidInput):
+        await store.replace_source("default", SOURCE, [], [], SourceRecord("b.md", "f"))
     assert await contents_near(store, EAST, EVERYTHING) == ["there"]
 
 

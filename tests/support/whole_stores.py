@@ -43,7 +43,7 @@ async def contents(store: Store) -> Contents:
     while True:
         part = await store.scan(cursor, 500)
         found |= {
-            (item.memory.namespace, item.memory.content_hash): (item.memory, np.stack(item.vectors))
+            (item.memory.namespace, item.memory.content_hash): (item.memory, np.array(item.vectors, np.float32))
             for item in part.items
         }
         cursor = part.cursor

@@ -231,7 +231,7 @@ class ShortSighted(WordEmbedder):
 async def test_chunks_are_shorter_for_a_model_that_reads_less_and_no_longer_for_one_that_reads_more():
     text = "word " * 400
     embedder = ShortSighted()
-    ((*vectors,),) = await embed_chunks(embedder, [text])
+    ((*vectors,),) = await embed_chunks(embedder, [("", text)])
     assert max(len(chunk.split()) for chunk in embedder.seen) == 110
     assert len(vectors) == len(embedder.seen)
     assert [chunk_tokens(limit) for limit in (None, 8192, 512, 256, 128, 1)] == [220, 220, 220, 220, 110, 1]

@@ -48,8 +48,8 @@ def damage(path: Path, *statements: str) -> None:
     connection.close()
 
 
-async def embed(texts: Sequence[str]) -> list[list[Vector]]:
-    return [[WordEmbedder.vector(text)] for text in texts]
+async def embed(texts: Sequence[tuple[str, str]]) -> list[list[Vector]]:
+    return [[WordEmbedder.vector(f"{heading} {text}")] for heading, text in texts]
 
 
 def test_a_sound_store_is_said_to_be_sound(path: Path):
@@ -140,7 +140,7 @@ async def test_all_windows_of_a_memory_are_made_again_together(tmp_path: Path):
     await store.close()
     damage(path, "UPDATE vectors SET embedding = zeroblob(256) WHERE id = 2")
 
-    async def embed_chunks(texts: Sequence[str]) -> list[Sequence[Vector]]:
+    async def embed_chunks(texts: Sequence[tuple[str, str]]) -> list[Sequence[Vector]]:
         return [windows for _ in texts]
 
     assert (await upkeep(path).repair(MODEL, embed_chunks)).after.vectors == 3
@@ -204,7 +204,8 @@ def overwrite_root_of(path: Path, name: str) -> None:
 DERIVED = [
     "memories_by_time", "sqlite_autoindex_memories_1", "vectors", "vectors_by_memory", "memory_words",
     "memory_text_data", "memory_text_idx", "tags", "memory_tags_by_tag",
-    "memory_names_by_name", "edges_by_target", "feedback", "idempotency_keys", "tunings",
+    "memory_names_by_name", "edges_by_target", "feedback", "idempotency_keys", "tunings", "sources",
+    "memories_awaiting_vectors",
 ]  # fmt: skip
 
 
@@ -221,7 +222,7 @@ async def test_damaged_pages_that_hold_nothing_but_derived_things_are_rebuilt(pa
     await store.close()
 
 
-@pytest.mark.parametrize("name", ["vectors", "memory_words", "idempotency_keys", "feedback", "tags"])
+@pytest.mark.parametrize("name", ["vectors", "memory_words", "idempotency_keys", "feedback", "tags", "sources"])
 async def test_tables_that_are_gone_are_made_again_if_rows_have_it_all(path: Path, name: str):
     damage(path, f"DROP TABLE {name}")
     assert "table_missing" in codes(path)

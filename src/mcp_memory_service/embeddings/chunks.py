@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ..models import Vector
 from .base import Embedder
@@ -17,6 +17,9 @@ OVERLAP_TOKENS = 30
 _CHARACTERS_PER_TOKEN = 4
 
 _PIECE = re.compile(r"\s*(\S{1,32})")
+
+HeadedText: TypeAlias = tuple[str, str]
+"""A heading, or nothing, and the text that stands under it."""
 
 
 class _Piece(NamedTuple):
@@ -51,13 +54,19 @@ def estimated_tokens(text: str) -> int:
     return sum(_estimated_tokens(match.group(1)) for match in _PIECE.finditer(text))
 
 
-async def embed_chunks(embedder: Embedder, texts: Sequence[str]) -> list[tuple[Vector, ...]]:
-    """The vectors of each text, one for each of its chunks, all made in one call."""
+async def embed_chunks(embedder: Embedder, texts: Sequence[HeadedText]) -> list[tuple[Vector, ...]]:
+    """The vectors of each text, one for each of its chunks, all made in one call. The heading stands before every
+    chunk, and the cuts are those of the text alone: passages are found by them."""
     # Every word is looked at: a large batch would hold the event loop for most of a second.
     size = chunk_tokens(embedder.max_tokens)
-    chunks = await asyncio.to_thread(lambda: [text_chunks(text, size) for text in texts])
+    chunks = await asyncio.to_thread(lambda: [_headed_chunks(heading, text, size) for heading, text in texts])
     vectors = iter(await embedder.embed([chunk for of_text in chunks for chunk in of_text]))
     return [tuple(next(vectors) for _ in of_text) for of_text in chunks]
+
+
+def _headed_chunks(heading: str, text: str, size: int) -> list[str]:
+    chunks = text_chunks(text, size)
+    return [f"{heading}\n\n{chunk}" for chunk in chunks] if heading else chunks
 
 
 def _spans(pieces: list[_Piece], size: int, overlap: int) -> Iterator[tuple[int, int]]:

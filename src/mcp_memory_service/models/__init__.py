@@ -3,6 +3,7 @@
 from .graph import Edge, EdgeKind, SourceOutcome
 from .learning import Feedback, TunedWeights, Tuning
 from .memory import (
+    ANCHOR_DIVIDER,
     DEFAULT_NAMESPACE,
     MAX_METADATA_CHARS,
     MAX_NAMES,
@@ -55,9 +56,11 @@ from .search import (
     scope_root,
     scope_roots,
 )
+from .sources import SourceRecord
 from .stats import StoreStats
 
 __all__ = [
+    "ANCHOR_DIVIDER",
     "DEFAULT_NAMESPACE",
     "MAX_METADATA_CHARS",
     "MAX_NAMES",
@@ -92,6 +95,7 @@ __all__ = [
     "SearchRequest",
     "SimilarMemory",
     "SourceOutcome",
+    "SourceRecord",
     "StoreOutcome",
     "StoreStats",
     "TagCount",

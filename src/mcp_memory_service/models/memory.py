@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,6 +57,12 @@ SHOWN_DIGITS = 12
 MAX_TAGS = 100
 MAX_NAMES = 100
 MAX_METADATA_CHARS = 65_536
+MAX_HEADING_CHARS = 200
+"""A heading takes room in every chunk: so much is about 50 of the 256 tokens that the local model reads."""
+ANCHOR_DIVIDER = " > "
+"""Between the headings that a part of a note stands under."""
+
+_HEADING_LINE = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
 
 
 class Unset(Enum):
@@ -157,6 +164,21 @@ class Memory:
         """As people and models are shown it."""
         return self.content_hash[:SHOWN_DIGITS]
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What it is indexed under beside its text: its tags, and of a note the headings above it. Those that stand in
+        the text itself are found there."""
+        if self.kind != "note" or not self.anchor:
+            return self.tags
+        lines: list[str] = _HEADING_LINE.findall(self.content)
+        inside = {form for line in lines for form in (line.strip(), line.rstrip("# \t\r"))}
+        return (*self.tags, *(part for part in self.anchor.split(ANCHOR_DIVIDER) if part not in inside))
+
+    @property
+    def heading(self) -> str:
+        """What each chunk of it is embedded under, so that it says what it is about; a plain memory says so itself."""
+        return "" if self.kind == "memory" else (self.anchor or "")[:MAX_HEADING_CHARS]
+
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedMemory:
@@ -164,6 +186,7 @@ class EmbeddedMemory:
 
     memory: Memory
     vectors: tuple[Vector, ...]
+    """None, if they are to come later: only what comes from a source may wait for them."""
     supersedes: tuple[str, ...] = ()
     """What goes to the history when it is stored."""
 

@@ -221,7 +221,9 @@ class VectorSample:
     vectors: NDArray[np.float32]
     """One row for each chunk of the drawn memories."""
     drawn_from: int
-    """So many memories were there to be drawn."""
+    """So many memories the corpus has."""
+    awaiting_vectors: int = 0
+    """So many of them have no vectors yet, and could not be drawn."""
 
 
 @dataclass(frozen=True, slots=True)

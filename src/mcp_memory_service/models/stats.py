@@ -20,3 +20,5 @@ class StoreStats:
     memories_by_type: Mapping[str, int]
     oldest: int | None
     newest: int | None
+    awaiting_vectors: int = 0
+    """How many of the memories have no vectors yet, so that no search by meaning finds them."""

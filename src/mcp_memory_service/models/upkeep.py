@@ -32,6 +32,8 @@ class Inspection:
     """Of an earlier schema version: only its pages were looked at."""
     warnings: tuple[Finding, ...] = ()
     """What costs time, but no memory: the store is sound."""
+    awaiting_vectors: int = 0
+    """How many memories of sources have no vectors yet, which is no fault: a running service makes them."""
 
     @property
     def sound(self) -> bool:

@@ -1,7 +1,7 @@
 """What becomes of a stored memory when it is stored again, patched or replaced; pure, so that every backend agrees."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import InvalidInput
@@ -15,6 +15,7 @@ from ..models import (
     JsonValue,
     Memory,
     MemoryPatch,
+    SourceRecord,
     content_hash,
     fold_tag,
     json_chars,
@@ -56,20 +57,16 @@ def first_form(memory: Memory) -> Memory:
 
 
 def replaced(existing: Memory, incoming: Memory) -> Memory:
-    """The existing memory as its source has it now; unchanged if the source says the same."""
-    now = replace(
-        first_form(incoming),
-        content=existing.content,
-        created_at=existing.created_at,
-        updated_at=existing.updated_at,
-    )
-    return existing if _same(now, existing) else replace(now, updated_at=incoming.updated_at)
+    """The existing memory as its source has it now, with the times of the source; unchanged if it says the same."""
+    now = replace(first_form(incoming), content=existing.content)
+    return existing if _same(now, existing) else now
 
 
 def source_items(
-    namespace: str, source: str, items: Sequence[EmbeddedMemory], edges: Sequence[Edge]
+    namespace: str, source: str, items: Sequence[EmbeddedMemory], edges: Sequence[Edge], record: SourceRecord | None
 ) -> dict[str, EmbeddedMemory]:
     """What a source consists of, by id; a text that stands at one place twice is one memory with the names of both."""
+    check_record(source, record)
     by_id: dict[str, EmbeddedMemory] = {}
     for item in items:
         memory = item.memory
@@ -80,12 +77,22 @@ def source_items(
             )
         before = by_id.get(memory.content_hash)
         by_id[memory.content_hash] = replace(before, memory=unite(before.memory, memory)) if before else item
-    if strange := {edge.from_id for edge in edges} - by_id.keys():
+    check_edges(source, by_id, edges)
+    return by_id
+
+
+def check_edges(source: str, ids: Collection[str], edges: Sequence[Edge]) -> None:
+    """`ids` are those of the memories of the source."""
+    if strange := {edge.from_id for edge in edges}.difference(ids):
         raise InvalidInput(
             f"Edges start at {min(strange)}, which is no memory of the source {source!r}.",
             reason="edge_of_another_source",
         )
-    return by_id
+
+
+def check_record(source: str, record: SourceRecord | None) -> None:
+    if record is not None and record.source != source:
+        raise InvalidInput(f"The record is of {record.source!r}, not of {source!r}.", reason="record_of_another_source")
 
 
 def edges_by_origin(edges: Iterable[Edge]) -> dict[str, list[Edge]]:

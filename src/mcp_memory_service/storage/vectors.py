@@ -12,13 +12,17 @@ from ..models import EmbeddedMemory, Vector
 _MIN_LENGTH, _MAX_LENGTH = 1e-15, 1e15
 
 
-def checked_items(items: Iterable[EmbeddedMemory], dimension: int | None) -> list[EmbeddedMemory]:
-    """The items with vectors that are fit to be stored; without a dimension, the first vector gives it."""
+def checked_items(
+    items: Iterable[EmbeddedMemory], dimension: int | None, *, may_wait: bool = True
+) -> list[EmbeddedMemory]:
+    """The items with vectors that are fit to be stored; without a dimension, the first vector gives it. `may_wait`:
+    whether all but plain memories may still have none."""
     checked: list[EmbeddedMemory] = []
     for item in items:
-        if not item.vectors:
+        if not item.vectors and (item.memory.kind == "memory" or not may_wait):
             raise InvalidVector("A memory cannot be stored without an embedding.")
-        dimension = dimension or checked_vector(item.vectors[0], None).size
+        if dimension is None and item.vectors:
+            dimension = checked_vector(item.vectors[0], None).size
         vectors = tuple(checked_vector(vector, dimension) for vector in item.vectors)
         checked.append(replace(item, vectors=vectors))
     return checked

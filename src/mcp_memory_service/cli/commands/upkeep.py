@@ -135,6 +135,8 @@ def _diagnosis(settings: Settings, done: Repaired, *, repair: bool) -> str:
     lines = [f"{settings.store}: {found.memories:,} memories, {found.vectors:,} vectors, {found.tags:,} tags."]
     if any(finding.code == DATABASE_DAMAGED for finding in found.findings):
         lines = [f"{settings.store}: damaged, so its memories cannot be counted."]
+    if found.awaiting_vectors:
+        lines.append(f"{found.awaiting_vectors:,} memories wait for their vectors, which a running service makes.")
     lines += [f"Repaired: {_described(finding)}" for finding in done.mended]
     if done.copy:
         lines.append(f"The file as it was is kept in {done.copy}.")

@@ -40,12 +40,12 @@ _english: Any = import_module("Stemmer").Stemmer("english")  # by name: the libr
 _english_lock = Lock()  # a stemmer has buffers of its own, and texts are analyzed on several threads
 
 
-def indexed_text(content: str, tags: Sequence[str] = ()) -> IndexedText:
-    """What a full-text index holds of a memory: its words, and once more those of its Markdown headings and its tags,
-    so that a word which only a tag has finds the memory too."""
-    labels = "\n".join([*_HEADING.findall(content), *tags])
-    text = "\n".join([content, *tags])
-    return IndexedText(" ".join(word_tokens(labels)), " ".join(word_tokens(content)), " ".join(name_tokens(text)))
+def indexed_text(content: str, labels: Sequence[str] = ()) -> IndexedText:
+    """What a full-text index holds of a memory: its words, and once more those of its Markdown headings and its labels,
+    so that a word which only a tag or the title of its note has finds the memory too."""
+    headings = "\n".join([*_HEADING.findall(content), *labels])
+    text = "\n".join([content, *labels])
+    return IndexedText(" ".join(word_tokens(headings)), " ".join(word_tokens(content)), " ".join(name_tokens(text)))
 
 
 @lru_cache(maxsize=64)  # asked once by the search and once for each snippet of the page

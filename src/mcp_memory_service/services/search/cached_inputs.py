@@ -3,6 +3,7 @@ by chance. All of it is kept between searches, so that most have nothing to wait
 
 import asyncio
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -34,6 +35,8 @@ SAMPLED_VECTORS = 1000
 # So large a part of the memories may come or go before the sample is drawn anew: it moves mean and deviation by less
 # than a sample can tell. Below a hundred memories that is any change at all.
 UNNOTICED_SHARE = 0.01
+# While vectors of more than that are still to come, the sample is drawn anew after so long: their number says nothing.
+DRAWN_EVERY_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,8 @@ class SimilarityBaseline:
     """What similarity to expect by chance: a query against a sample of the stored vectors."""
 
     sample: VectorSample
+    expires: float = math.inf
+    """When it is drawn anew whatever the number of memories is."""
 
     def holds_for(self, corpus_size: int) -> bool:
         drawn_from = self.sample.drawn_from
@@ -167,15 +172,22 @@ class BaselineCache:
     """Keeps baselines until the number of memories has changed by more than a hundredth, so that a search does not pay
     for each write: that of the namespace, and those of the filters that were used last."""
 
-    def __init__(self, storage: Store, filtered: LruCache[MemoryFilter, SimilarityBaseline]) -> None:
+    def __init__(
+        self,
+        storage: Store,
+        filtered: LruCache[MemoryFilter, SimilarityBaseline],
+        monotonic_seconds: Callable[[], float],
+    ) -> None:
         self._storage = storage
+        self._seconds = monotonic_seconds
         self._drawing: SingleFlight[MemoryFilter, SimilarityBaseline] = SingleFlight()
         self._of_namespace: SimilarityBaseline | None = None
         self._filtered = filtered
 
     def remembered(self, where: MemoryFilter) -> SimilarityBaseline | None:
         """What was drawn last; whether it still holds is for the search to see."""
-        return self._of_namespace if where.has_whole_namespace else self._filtered.get(_but_for_after(where))
+        known = self._of_namespace if where.has_whole_namespace else self._filtered.get(_but_for_after(where))
+        return known if known is not None and self._seconds() < known.expires else None
 
     async def baseline(self, where: MemoryFilter, corpus_size: int | None) -> SimilarityBaseline:
         """Of about so many memories, or as it was drawn last if their number is not known."""
@@ -185,7 +197,9 @@ class BaselineCache:
         return await self._drawing.run(where.corpus, lambda: self._drawn(where))
 
     async def _drawn(self, where: MemoryFilter) -> SimilarityBaseline:
-        drawn = SimilarityBaseline(await self._storage.sample_vectors(where, SAMPLED_VECTORS))
+        sample = await self._storage.sample_vectors(where, SAMPLED_VECTORS)
+        more_to_come = sample.awaiting_vectors > UNNOTICED_SHARE * sample.drawn_from
+        drawn = SimilarityBaseline(sample, self._seconds() + DRAWN_EVERY_SECONDS if more_to_come else math.inf)
         if where.has_whole_namespace:
             self._of_namespace = drawn
         else:
@@ -216,7 +230,7 @@ class CachedInputs:
     ) -> None:
         self._query_vectors = shared.query_vectors
         self.tags = TagCache(storage, namespace, monotonic_seconds)
-        self._baselines = BaselineCache(storage, shared.filtered)
+        self._baselines = BaselineCache(storage, shared.filtered, monotonic_seconds)
 
     async def prepare(self, query: SignalQuery, vector: Vector | None = None) -> Inputs:
         """With what is known from before, as far as there is any; and with this vector, if there is one."""

@@ -7,13 +7,14 @@ proves that everything is there.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from ...embeddings.base import Embedder
 from ...embeddings.chunks import embed_chunks
 from ...errors import MigrationIncomplete, Unavailable
-from ...models import EmbeddedMemory, Memory, Progress, Vector
+from ...models import EmbeddedMemory, Memory, MemoryFilter, Progress, Vector
 from ...storage.merging import unite
 from ...storage.ports import Store
 
@@ -76,6 +77,8 @@ class Migration:
                 f"The target still lacked {last.copied} memories after {MAX_PASSES} passes: stop what writes to the"
                 " source and run the same command again."
             )
+        for namespace in namespaces:
+            await self._copy_records(namespace)
         feedback = sum([await self._copy_learned(namespace) for namespace in namespaces])
         return MigrationReport(last.memories, copied, len(namespaces), feedback, last.verified, reuse)
 
@@ -107,7 +110,8 @@ class Migration:
     async def _embedded(self, items: Sequence[EmbeddedMemory], reuse: bool) -> Sequence[EmbeddedMemory]:
         if reuse or not items:
             return items
-        vectors = await embed_chunks(self._embedder, [item.memory.content for item in items])
+        texts = [(item.memory.heading, item.memory.content) for item in items]
+        vectors = await embed_chunks(self._embedder, texts)
         return [EmbeddedMemory(item.memory, chunks) for item, chunks in zip(items, vectors, strict=True)]
 
     async def _copy_part(self, items: Sequence[EmbeddedMemory], reuse: bool) -> int:
@@ -120,8 +124,21 @@ class Migration:
         missing = [item for item in items if not _contains(there.get(_key(item.memory)), item.memory)]
         if missing:
             await self._target.store_batch(await self._embedded(missing, reuse))
+        added = await self._add_late_vectors([item for item in items if _key(item.memory) in there], reuse)
         with_edges = [await self._copy_edges(namespace, hashes) for namespace, hashes in ids.items()]
-        return len({_key(item.memory) for item in missing}.union(*with_edges))
+        return added + len({_key(item.memory) for item in missing}.union(*with_edges))
+
+    async def _add_late_vectors(self, items: Sequence[EmbeddedMemory], reuse: bool) -> int:
+        """Of what waited for them when it was copied, and has them by now."""
+        late = [item for item in items if item.vectors and item.memory.kind != "memory"]
+        waiting = {
+            _key(found.memory)
+            for namespace, hashes in _by_namespace([item.memory for item in late]).items()
+            for found in await self._target.get_embedded(namespace, hashes)
+            if not found.vectors
+        }
+        wanted = [item for item in late if _key(item.memory) in waiting]
+        return await self._target.add_vectors(await self._embedded(wanted, reuse)) if wanted else 0
 
     async def _copy_edges(self, namespace: str, ids: Sequence[str]) -> set[tuple[str, str]]:
         """Those of memories that the target has by now; returns whose were missing."""
@@ -135,6 +152,24 @@ class Migration:
         if missing:
             await self._target.add_edges(namespace, missing)
         return {(namespace, edge.from_id) for edge in missing}
+
+    async def _copy_records(self, namespace: str) -> None:
+        """What is known of sources, as far as the target knows nothing of them; what is in them has been copied."""
+        there = {record.source for record in await self._target.list_sources(namespace, details=False)}
+        for record in await self._source.list_sources(namespace):
+            if record.source not in there:
+                ids = await self._ids_in_target(namespace, record.source)
+                edges = (await self._target.edges_from(namespace, ids)).values()
+                await self._target.relink_source(namespace, record.source, [*chain(*edges)], record)
+
+    async def _ids_in_target(self, namespace: str, source: str) -> list[str]:
+        """Of what belongs to a source: plain memories do not."""
+        found: list[Memory] = []
+        while True:
+            page = await self._target.list_memories(MemoryFilter(namespace, source=source), len(found), PART)
+            found += page.memories
+            if len(found) >= page.total or not page.memories:
+                return [memory.content_hash for memory in found if memory.kind != "memory"]
 
     async def _copy_learned(self, namespace: str) -> int:
         """Feedback on results, and the weights that are in force; what the target has and is newer stays."""
@@ -154,7 +189,8 @@ class Migration:
         for item in sample:
             memory = item.memory
             found = await self._target.get_embedded(memory.namespace, [memory.content_hash])
-            if not (found and _same_directions(found[0].vectors, item.vectors)):
+            # What waits for its vectors in the source may have them in the target.
+            if not (found and (not item.vectors or _same_directions(found[0].vectors, item.vectors))):
                 raise MigrationIncomplete(f"The vectors of the memory {memory.content_hash} are not in the target.")
 
 

@@ -56,10 +56,12 @@ async def similar_to(storage: Store, item: EmbeddedMemory, where: MemoryFilter) 
     ids = await storage.search(candidates)
     alike: list[tuple[float, SimilarMemory]] = []
     for other in await storage.get_embedded(own.namespace, ids):
+        # What is no plain memory belongs to its source, which alone can correct it, and may wait for its vectors.
+        if other.memory.kind != own.kind or not other.vectors:
+            continue
         similarity = float(direction @ mean_direction(other.vectors))
         score = likeness(similarity, own_words, compared_words(other.memory.content))
-        # What is no plain memory belongs to its source, which alone can correct it.
-        if score >= MIN_LIKENESS and other.memory.kind == own.kind:
+        if score >= MIN_LIKENESS:
             alike.append((score, SimilarMemory(other.memory, similarity)))
     alike.sort(key=lambda each: (-each[0], each[1].memory.content_hash))
     return tuple(sorted((similar for _, similar in alike[:MAX_SIMILAR]), key=lambda each: -each.similarity))

@@ -96,23 +96,23 @@ class Storing:
         return checks.checked_patch(patch, self._limits.max_content_chars, from_microseconds(self._now(), self._zone))
 
     async def vectors_of(self, content: str) -> tuple[Vector, ...]:
-        """Of a text that a memory shall have."""
-        (embedded,) = await embed_chunks(self._embedder, [content])
+        """Of a text that a plain memory shall have."""
+        (embedded,) = await embed_chunks(self._embedder, [("", content)])
         return embedded
 
     async def _embedded(self, memories: Sequence[Memory], superseded: int) -> list[EmbeddedMemory]:
         """With their vectors. A text that the store has already keeps the vectors it has there: the model need not see
         it again."""
-        contents = {memory.content_hash: memory.content for memory in memories}
+        texts = {memory.content_hash: (memory.heading, memory.content) for memory in memories}
         vectors: dict[str, tuple[Vector, ...]] = {
             found.memory.content_hash: found.vectors
-            for found in await self._storage.get_embedded(self._namespace, list(contents))
+            for found in await self._storage.get_embedded(self._namespace, list(texts))
             if found.vectors
         }
-        new = [each for each in contents if each not in vectors]
+        new = [each for each in texts if each not in vectors]
         if new:
             await self.require_room(len(new) - superseded)
-            embedded = await embed_chunks(self._embedder, [contents[each] for each in new])
+            embedded = await embed_chunks(self._embedder, [texts[each] for each in new])
             vectors |= zip(new, embedded, strict=True)
         return [EmbeddedMemory(memory, vectors[memory.content_hash]) for memory in memories]
 

@@ -16,9 +16,12 @@ from ...models import (
     IdempotencyKey,
     Memory,
     MemoryFilter,
+    SourceRecord,
     StoreStats,
+    TagCount,
     Tuning,
     Vector,
+    VectorSample,
     fold_tag,
     in_scope,
     is_alive,
@@ -51,7 +54,7 @@ class StoredMemory:
     @classmethod
     def of(cls, number: int, memory: Memory, vectors: tuple[Vector, ...], analyze: TextAnalyzer) -> "StoredMemory":
         tags = frozenset(map(fold_tag, memory.tags))
-        words = Words.of(analyze(memory.content, memory.tags))
+        words = Words.of(analyze(memory.content, memory.labels))
         return cls(number, memory, vectors, tuple(map(direction_of, vectors)), tags, words)
 
     def passes(self, where: MemoryFilter) -> bool:
@@ -75,6 +78,12 @@ class StoredMemory:
         """The cosine of the nearest chunk."""
         return max(float(query @ direction) for direction in self.directions)
 
+    def with_vectors(self, vectors: tuple[Vector, ...]) -> "StoredMemory":
+        """Itself, if it has some already."""
+        if self.vectors:
+            return self
+        return replace(self, vectors=vectors, directions=tuple(map(direction_of, vectors)))
+
     def candidate(self, score: float) -> Candidate:
         memory = self.memory
         return Candidate(memory.content_hash, memory.created_at, score, memory.session, memory.sequence)
@@ -92,6 +101,8 @@ class Contents:
     """By memory and query."""
     edges: dict[MemoryKey, dict[EdgeKey, Edge]] = field(default_factory=dict[MemoryKey, dict[EdgeKey, Edge]])
     """By the memory they start from, and by their keys."""
+    sources: dict[tuple[str, str], SourceRecord] = field(default_factory=dict[tuple[str, str], SourceRecord])
+    """By namespace and source."""
     tunings: dict[str, list[Tuning]] = field(default_factory=dict[str, list[Tuning]])
     """By namespace; those that were rolled back are gone."""
     last_tuning: int = 0
@@ -109,7 +120,8 @@ class Contents:
             before = self.memories.get(key)
             self.tags_versions[stored.memory.namespace] += stored.tags != (before.tags if before else frozenset())
             self.memories[key] = stored
-            self.dimension = self.dimension or stored.vectors[0].size  # the first vector ever gives it
+            if self.dimension is None and stored.vectors:  # the first vector ever gives it
+                self.dimension = stored.vectors[0].size
 
     def remove(self, key: MemoryKey) -> bool:
         """True if it was there."""
@@ -135,6 +147,23 @@ class Contents:
             self.feedback[target] = feedback
         return memory
 
+    def all_tags(self, namespace: str) -> list[TagCount]:
+        spellings: dict[str, str] = {}
+        counts: Counter[str] = Counter()
+        for stored in self.passing(MemoryFilter(namespace)):
+            counts.update(stored.tags)
+            spellings = {fold_tag(tag): tag for tag in stored.memory.tags} | spellings
+        order = sorted(counts, key=lambda folded: (-counts[folded], folded))
+        return [TagCount(spellings[folded], counts[folded]) for folded in order]
+
+    def sample(self, where: MemoryFilter, limit: int) -> VectorSample:
+        """The first ones by content_hash: it is a digest, so its order has nothing to do with what a memory says."""
+        found = sorted(self.passing(where.corpus), key=lambda each: each.memory.content_hash)
+        drawn = [(each.number, vector) for each in found for vector in each.vectors][:limit]
+        vectors = np.array([vector for _, vector in drawn], np.float32).reshape(len(drawn), -1 if drawn else 0)
+        waiting = sum(not each.vectors for each in found)
+        return VectorSample(len({number for number, _ in drawn}), vectors, len(found), waiting)
+
     def stats(self, namespace: str) -> StoreStats:
         found = self.passing(MemoryFilter(namespace))
         dates = [stored.memory.created_at for stored in found]
@@ -152,6 +181,7 @@ class Contents:
             memories_by_type=dict(Counter(stored.memory.memory_type or "" for stored in found).most_common()),
             oldest=min(dates, default=None),
             newest=max(dates, default=None),
+            awaiting_vectors=sum(not stored.vectors for stored in found),
         )
 
     def first_outcome(self, namespace: str, key: IdempotencyKey) -> bool | None:

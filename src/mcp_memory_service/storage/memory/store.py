@@ -4,12 +4,9 @@ Every method does its work without awaiting, so that each is one transaction on 
 """
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
-
-import numpy as np
 
 from ...errors import EmbeddingMismatch, StorageUnavailable
 from ...models import (
@@ -28,6 +25,7 @@ from ...models import (
     Purged,
     QueryTerms,
     SourceOutcome,
+    SourceRecord,
     StoreOutcome,
     StoreStats,
     TagCount,
@@ -35,15 +33,14 @@ from ...models import (
     Tuning,
     Vector,
     VectorSample,
-    fold_tag,
     history_of,
     trash_of,
 )
-from ..merging import apply_patch, edit_joining, first_form, patched_id, replaced, source_items, superseded, unite
+from ..merging import apply_patch, edit_joining, first_form, patched_id, source_items, superseded, unite
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent
 from ..vectors import checked_items, checked_vector
-from . import graph
+from . import graph, sources
 from .contents import Contents, MemoryKey, StoredMemory, best_first, direction_of
 from .text import bm25_scores
 
@@ -85,7 +82,8 @@ class MemoryStore:
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
         contents = self._contents
         query = direction_of(checked_vector(query_vector, contents.dimension))
-        return best_first(((stored.similarity(query), stored) for stored in contents.passing(where)), limit)
+        with_vectors = (stored for stored in contents.passing(where) if stored.vectors)
+        return best_first(((stored.similarity(query), stored) for stored in with_vectors), limit)
 
     async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> list[Candidate]:
         carrying = (stored for stored in self._contents.passing(where) if not stored.tags.isdisjoint(weights))
@@ -131,6 +129,7 @@ class MemoryStore:
         return {
             stored.memory.content_hash: [float(query @ direction) for direction in stored.directions]
             for stored in self._many(namespace, content_hashes)
+            if stored.vectors
         }
 
     async def tags_version(self, namespace: str) -> int:
@@ -158,20 +157,10 @@ class MemoryStore:
         )[:limit]
 
     async def get_all_tags(self, namespace: str) -> list[TagCount]:
-        spellings: dict[str, str] = {}
-        counts: Counter[str] = Counter()
-        for stored in self._contents.passing(MemoryFilter(namespace)):
-            counts.update(stored.tags)
-            spellings = {fold_tag(tag): tag for tag in stored.memory.tags} | spellings
-        order = sorted(counts, key=lambda folded: (-counts[folded], folded))
-        return [TagCount(spellings[folded], counts[folded]) for folded in order]
+        return self._contents.all_tags(namespace)
 
     async def sample_vectors(self, where: MemoryFilter, limit: int) -> VectorSample:
-        """The first ones by content_hash: it is a digest, so its order has nothing to do with what a memory says."""
-        found = sorted(self._contents.passing(where.corpus), key=lambda each: each.memory.content_hash)
-        drawn = [(each.number, vector) for each in found for vector in each.vectors][:limit]
-        vectors = np.array([vector for _, vector in drawn], np.float32).reshape(len(drawn), -1 if drawn else 0)
-        return VectorSample(len({number for number, _ in drawn}), vectors, drawn_from=len(found))
+        return self._contents.sample(where, limit)
 
     async def stats(self, namespace: str) -> StoreStats:
         return self._contents.stats(namespace)
@@ -207,7 +196,7 @@ class MemoryStore:
     def _stored(self, existing: StoredMemory | None, memory: Memory, vectors: tuple[Vector, ...]) -> StoredMemory:
         """As it is kept: as it comes, or united with the one that is there."""
         if existing:
-            return self._with_memory(existing, unite(existing.memory, memory))
+            return self._with_memory(existing, unite(existing.memory, memory)).with_vectors(vectors)
         self._contents.last_number += 1
         return StoredMemory.of(self._contents.last_number, first_form(memory), vectors, self._analyze)
 
@@ -290,6 +279,19 @@ class MemoryStore:
         contents.remove(trashed)
         return united.memory
 
+    async def awaiting_vectors(self, limit: int, namespace: str | None = None) -> list[Memory]:
+        waiting = [each for each in self._contents.memories.values() if not each.vectors]
+        waiting.sort(key=lambda each: each.number)
+        return [each.memory for each in waiting if namespace in {None, each.memory.namespace}][:limit]
+
+    async def add_vectors(self, items: Sequence[EmbeddedMemory]) -> int:
+        contents, added = self._contents, 0
+        for item in checked_items(items, contents.dimension, may_wait=False):
+            for stored in self._many(item.memory.namespace, [item.memory.content_hash]):
+                added += not stored.vectors
+                contents.put([stored.with_vectors(item.vectors)])
+        return added
+
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:
         places = (namespace, history_of(namespace), trash_of(namespace))
         there = {each: [self._contents.remove((place, each)) for place in places] for each in content_hashes}
@@ -299,31 +301,24 @@ class MemoryStore:
     # --- the graph
 
     async def replace_source(
-        self, namespace: str, source: str, items: Sequence[EmbeddedMemory], edges: Sequence[Edge]
+        self,
+        namespace: str,
+        source: str,
+        items: Sequence[EmbeddedMemory],
+        edges: Sequence[Edge],
+        record: SourceRecord | None = None,
     ) -> SourceOutcome:
-        contents, by_id = self._contents, source_items(namespace, source, items, edges)
-        checked = checked_items(by_id.values(), contents.dimension)
-        before = {
-            content_hash: stored
-            for (owner, content_hash), stored in contents.memories.items()
-            if owner == namespace and stored.memory.source == source and stored.memory.kind != "memory"
-        }
-        for gone in before.keys() - by_id.keys():
-            contents.remove((namespace, gone))
-        updated = 0
-        for content_hash, item in zip(by_id, checked, strict=True):
-            contents.edges.pop((namespace, content_hash), None)
-            known = before.get(content_hash)
-            if known is None:
-                contents.last_number += 1
-                memory = first_form(item.memory)
-                contents.put([StoredMemory.of(contents.last_number, memory, item.vectors, self._analyze)])
-            elif (memory := replaced(known.memory, item.memory)) is not known.memory:
-                contents.put([self._with_memory(known, memory)])
-                updated += 1
-        graph.add_edges(contents, namespace, edges)
-        kept = len(before.keys() & by_id.keys())
-        return SourceOutcome(len(by_id) - kept, updated, kept - updated, len(before) - kept)
+        contents, by_id = self._contents, source_items(namespace, source, items, edges, record)
+        checked = {item.memory.content_hash: item for item in checked_items(by_id.values(), contents.dimension)}
+        return sources.replace_source(contents, namespace, source, checked, edges, record, self._analyze)
+
+    async def relink_source(self, namespace: str, source: str, edges: Sequence[Edge], record: SourceRecord) -> None:
+        sources.relink_source(self._contents, namespace, source, edges, record)
+
+    async def list_sources(
+        self, namespace: str, scope: str | None = None, *, details: bool = True
+    ) -> list[SourceRecord]:
+        return sources.list_sources(self._contents, namespace, scope, details=details)
 
     async def add_edges(self, namespace: str, edges: Sequence[Edge]) -> list[str]:
         return graph.add_edges(self._contents, namespace, edges)

@@ -16,7 +16,7 @@ from .search import SearchReads, SearchStore, SearchWork, Snapshot, StartRead
 from .writes import KEYS_KEPT_MICROSECONDS, MemoryWrites
 
 TextAnalyzer: TypeAlias = Callable[[str, Sequence[str]], IndexedText]
-"""Cuts content and tags into the words of the keyword signal; given to a store when it is opened, the same for all."""
+"""Cuts content and labels into the words of the keyword signal; given to a store when it is opened, one for all."""
 
 
 class Store(SearchStore, MemoryReads, MemoryWrites, GraphStore, LearningStore, StoreHealth, Protocol):

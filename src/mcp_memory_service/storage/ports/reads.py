@@ -24,8 +24,8 @@ class MemoryReads(Protocol):
         ...
 
     async def sample_vectors(self, where: MemoryFilter, limit: int) -> VectorSample:
-        """Vectors of memories drawn evenly from `where.corpus`, at most `limit`; the same ones until memories change,
-        and all of them if there are no more than that."""
+        """Vectors of memories drawn evenly from those of `where.corpus` that have some, at most `limit`; the same ones
+        until memories change, and all of them if there are no more than that."""
         ...
 
     async def stats(self, namespace: str) -> StoreStats:

@@ -16,7 +16,8 @@ class SearchReads(Protocol):
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         """The memories nearest to a vector by cosine similarity, best first, at most `limit`.
 
-        Fewer than `limit` come back only if fewer match the filter. A long memory counts by its nearest chunk.
+        Fewer than `limit` come back only if fewer that have vectors match the filter. A long memory counts by its
+        nearest chunk.
         """
         ...
 
@@ -45,8 +46,8 @@ class SearchReads(Protocol):
     async def chunk_similarities(
         self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
     ) -> dict[str, list[float]]:
-        """The cosine similarity of each chunk of these memories to a vector, in the order of the text; unknown ids are
-        left out."""
+        """The cosine similarity of each chunk of these memories to a vector, in the order of the text; unknown ids, and
+        those of memories without vectors, are left out."""
         ...
 
     async def tags_version(self, namespace: str) -> int:

@@ -7,8 +7,8 @@ from typing import Protocol, TypeAlias
 from ...models import Vector
 from ...models.upkeep import Inspection, Manifest, Repaired, Restored
 
-EmbedTexts: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[Sequence[Vector]]]]
-"""The vectors of each text, one for each of its chunks."""
+EmbedTexts: TypeAlias = Callable[[Sequence[tuple[str, str]]], Awaitable[Sequence[Sequence[Vector]]]]
+"""The vectors of each text, one for each of its chunks. Before the text comes its heading, which may be empty."""
 
 
 class Upkeep(Protocol):

@@ -17,8 +17,10 @@ class MemoryWrites(Protocol):
 
         If the namespace has the same content_hash already, unite tags and names (old ones first), merge metadata (new
         values win), take a new memory_type if one is given, fill source, session, sequence and anchor if they were
-        empty, be pinned if either is, take a new expires_at if one is given, and keep content, created_at, vectors and
-        edges. Raises InvalidVector before anything is written if a vector is unfit.
+        empty, be pinned if either is, take a new expires_at if one is given, take the vectors if it has none, and keep
+        content, created_at and edges. Raises InvalidVector before anything is written if a vector is unfit, or if a
+        plain memory has none. All others may come without: words, tags and names find them at once, and `add_vectors`
+        gives them their vectors.
 
         What an item supersedes leaves the namespace for its history, ended when the item is stored (`updated_at`), and
         the item gets an edge of the kind `supersedes` to it. Ids that are no memories of the namespace are passed over.
@@ -63,6 +65,15 @@ class MemoryWrites(Protocol):
     async def restore(self, namespace: str, content_hash: str, now: int) -> Memory | None:
         """Bring a memory back from the trash as it was, or united with the one that has its id by now, edges and
         feedback as well; None if it is not there."""
+        ...
+
+    async def awaiting_vectors(self, limit: int, namespace: str | None = None) -> list[Memory]:
+        """Memories of a namespace, or of all, that have no vectors yet, at most `limit`, in an order that stays."""
+        ...
+
+    async def add_vectors(self, items: Sequence[EmbeddedMemory]) -> int:
+        """Give vectors to memories that have none; what is gone, or has some by now, is passed over. Returns how many
+        got some. InvalidVector, before anything is written, if one of the items has none or an unfit one."""
         ...
 
     async def purge(self, namespace: str, content_hashes: Sequence[str]) -> Purged:

@@ -121,7 +121,7 @@ def memory_point(
         "birth": birth,
         **{name: value for name, value in optional.items() if value is not None},
     }
-    named: dict[str, models.Vector] = {DENSE: [vector.tolist() for vector in vectors]}
+    named: dict[str, models.Vector] = {DENSE: [vector.tolist() for vector in vectors]} if vectors else {}
     named |= {name: vector for name, vector in sparse.items() if vector.indices}
     return models.PointStruct(id=memory_id(memory.namespace, memory.content_hash), vector=named, payload=payload)
 

@@ -21,6 +21,7 @@ from ...models import (
     Purged,
     QueryTerms,
     SourceOutcome,
+    SourceRecord,
     StoreOutcome,
     StoreStats,
     TagCount,
@@ -31,7 +32,7 @@ from ...models import (
     history_of,
     trash_of,
 )
-from ..merging import patched_id, source_items
+from ..merging import check_record, patched_id, source_items
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent
 from ..vectors import checked_items, checked_vector
@@ -41,6 +42,7 @@ from .corpus_stats import CorpusSizes, TextStatistics
 from .inflight import AcceptedWrites
 from .options import QdrantOptions
 from .queries import graph, reads
+from .queries.sources import list_sources
 from .queries.tag_search import search_by_tag
 from .queries.text_search import corpus_statistics, search_by_text
 from .queries.vector_samples import VectorSamples
@@ -194,11 +196,34 @@ class QdrantStorage:
         return await reads.store_stats(self._connection, namespace, self._pinned)
 
     async def replace_source(
-        self, namespace: str, source: str, items: Sequence[EmbeddedMemory], edges: Sequence[Edge]
+        self,
+        namespace: str,
+        source: str,
+        items: Sequence[EmbeddedMemory],
+        edges: Sequence[Edge],
+        record: SourceRecord | None = None,
     ) -> SourceOutcome:
-        by_id = source_items(namespace, source, checked_items(items, self._pinned.dimension), edges)
+        by_id = source_items(namespace, source, checked_items(items, self._pinned.dimension), edges, record)
         async with self._writing([namespace] * len(items)):
-            return await self._source_writer.replace_source(namespace, source, by_id, edges)
+            return await self._source_writer.replace_source(namespace, source, by_id, edges, record)
+
+    async def relink_source(self, namespace: str, source: str, edges: Sequence[Edge], record: SourceRecord) -> None:
+        check_record(source, record)
+        async with self._writes.accepted():
+            await self._source_writer.relink_source(namespace, source, edges, record)
+
+    async def list_sources(
+        self, namespace: str, scope: str | None = None, *, details: bool = True
+    ) -> list[SourceRecord]:
+        return await list_sources(self._connection, namespace, scope, details=details)
+
+    async def awaiting_vectors(self, limit: int, namespace: str | None = None) -> list[Memory]:
+        return await reads.awaiting_vectors(self._connection, limit, namespace)
+
+    async def add_vectors(self, items: Sequence[EmbeddedMemory]) -> int:
+        checked = checked_items(items, self._pinned.dimension, may_wait=False)
+        async with self._writes.accepted():
+            return await self._writer.add_vectors(checked)
 
     async def add_edges(self, namespace: str, edges: Sequence[Edge]) -> list[str]:
         async with self._writes.accepted():

@@ -273,6 +273,21 @@ CREATE TRIGGER namespaces_changed AFTER UPDATE OF namespace ON memories BEGIN
 END;
 """
 
+# Notes and documents (docs/adr/0023).
+_VERSION_9 = """
+-- What is known of the files that memories come from, so that they are read again only if they changed.
+CREATE TABLE sources (
+    namespace TEXT NOT NULL,
+    source TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    details TEXT NOT NULL,
+    PRIMARY KEY (namespace, source)
+) STRICT, WITHOUT ROWID;
+-- Whether its vectors are still to be made: words are searched at once, and vectors come later.
+ALTER TABLE memories ADD COLUMN awaits_vectors INTEGER CHECK (awaits_vectors = 1);
+CREATE INDEX memories_awaiting_vectors ON memories (namespace) WHERE awaits_vectors IS NOT NULL;
+"""
+
 
 def _fill_words(connection: apsw.Connection, analyze: TextAnalyzer) -> None:
     tags = "(SELECT json_group_array(display ORDER BY position) FROM memory_tags WHERE memory_id = id)"
@@ -322,5 +337,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(_VERSION_6),
     Migration(_VERSION_7, _count_words),
     Migration(_VERSION_8),
+    Migration(_VERSION_9),
 )
 """Number n brings a file of version n to n + 1; a released one is never changed."""

@@ -69,12 +69,17 @@ def _by_content(where: MemoryFilter) -> Iterator[_Clause]:
     if where.source is not None:
         yield _Clause("m.source = ?", (where.source,))
     if where.scope is not None:
-        root = scope_root(where.scope)
-        # All texts that begin with the root and a slash lie between the two: "0" is the character after "/".
-        yield _Clause("(m.source = ? OR (m.source >= ? AND m.source < ?))", (root, f"{root}/", f"{root}0"))
+        yield _Clause(*in_scope("m.source", where.scope))
     if where.tags:
         needed = len(where.tags) if where.tag_match == "all" else 1
         yield _Clause(_TAGGED, (where.namespace, json.dumps(where.tags), needed))
+
+
+def in_scope(column: str, scope: str) -> tuple[str, tuple[str, str, str]]:
+    """`in_scope` of the models as a condition, with its values."""
+    root = scope_root(scope)
+    # All texts that begin with the root and a slash lie between the two: "0" is the character after "/".
+    return f"({column} = ? OR ({column} >= ? AND {column} < ?))", (root, f"{root}/", f"{root}0")
 
 
 def _by_metadata(asked: MetadataIs) -> _Clause:

@@ -145,6 +145,23 @@ def pinned_embedding(connection: apsw.Connection) -> tuple[str | None, int | Non
     return info.get("embedding_model"), int(dimension) if dimension else None
 
 
+def require_unchanged(connection: apsw.Connection, model_id: str) -> int | None:
+    """While a service runs, another process may upgrade the file or restore a backup into it. Returns the dimension."""
+    version = schema_version(connection)
+    if version != len(MIGRATIONS):
+        raise SchemaTooNew(
+            f"The store was brought to schema version {version} by another version of this program while this one"
+            f" ran, which knows {len(MIGRATIONS)}: restart it with that version."
+        )
+    pinned_model, dimension = pinned_embedding(connection)
+    if pinned_model != model_id:
+        raise EmbeddingMismatch(
+            f"The store now holds vectors of the embedding model {pinned_model!r}, not of {model_id!r}: restart"
+            " with its model."
+        )
+    return dimension
+
+
 def pin_embedding(connection: apsw.Connection, model_id: str, dimension: int | None) -> None:
     """Write down model and dimension on first use, and refuse any other from then on."""
     pinned_model, pinned_dimension = pinned_embedding(connection)

@@ -10,13 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
 
-from ...errors import (
-    EmbeddingMismatch,
-    MemoryServiceError,
-    SchemaTooNew,
-    StorageFull,
-    StorageUnavailable,
-)
+from ...errors import MemoryServiceError, StorageFull, StorageUnavailable
 from ...models import (
     Candidate,
     CorpusStatistics,
@@ -33,6 +27,7 @@ from ...models import (
     Purged,
     QueryTerms,
     SourceOutcome,
+    SourceRecord,
     StoreOutcome,
     StoreStats,
     TagCount,
@@ -43,7 +38,7 @@ from ...models import (
     trash_of,
 )
 from ...private_files import remove_abandoned
-from ..merging import apply_patch, source_items
+from ..merging import apply_patch, check_record, source_items
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent, Inline, run_without_loop
 from ..vectors import checked_items
@@ -54,14 +49,9 @@ from .index import IndexFactory, SearchIndex, index_file
 from .opening import pinned_in, prepared_pool
 from .prepared_text import PreparedText
 from .queries import feedback as learning
-from .queries import graph, idempotency, reads, writes
+from .queries import graph, idempotency, reads, sources, writes
 from .queries.snapshot import SnapshotReads
-from .schema import (
-    MIGRATIONS,
-    pin_embedding,
-    pinned_embedding,
-    schema_version,
-)
+from .schema import pin_embedding, pinned_embedding, require_unchanged
 from .upkeep import erasure
 
 T = TypeVar("T")
@@ -224,16 +214,40 @@ class SqliteVecStorage:
         return await self.connections.read(reads.store_stats, namespace)
 
     async def replace_source(
-        self, namespace: str, source: str, items: Sequence[EmbeddedMemory], edges: Sequence[Edge]
+        self,
+        namespace: str,
+        source: str,
+        items: Sequence[EmbeddedMemory],
+        edges: Sequence[Edge],
+        record: SourceRecord | None = None,
     ) -> SourceOutcome:
-        by_id = source_items(namespace, source, items, edges)
+        by_id = source_items(namespace, source, items, edges, record)
         prepared = await self._prepared_text(item.memory for item in by_id.values())
 
         def replace_all(connection: apsw.Connection) -> SourceOutcome:
             checked = {item.memory.content_hash: item for item in self._checked(connection, by_id.values())}
-            return graph.replace_source(connection, namespace, source, checked, edges, prepared)
+            return sources.replace_source(connection, namespace, source, checked, edges, record, prepared)
 
         return await self._write(replace_all)
+
+    async def relink_source(self, namespace: str, source: str, edges: Sequence[Edge], record: SourceRecord) -> None:
+        check_record(source, record)
+        await self._write(sources.relink_source, namespace, source, edges, record)
+
+    async def list_sources(
+        self, namespace: str, scope: str | None = None, *, details: bool = True
+    ) -> list[SourceRecord]:
+        return await self.connections.read(sources.list_sources, namespace, scope, details=details)
+
+    async def awaiting_vectors(self, limit: int, namespace: str | None = None) -> list[Memory]:
+        return await self.connections.read(reads.awaiting_vectors, limit, namespace)
+
+    async def add_vectors(self, items: Sequence[EmbeddedMemory]) -> int:
+        def add_all(connection: apsw.Connection) -> int:
+            checked = self._checked(connection, items, may_wait=False)
+            return sum([writes.add_vectors(connection, item.memory, item.vectors) for item in checked])
+
+        return await self._write(add_all)
 
     async def add_edges(self, namespace: str, edges: Sequence[Edge]) -> list[str]:
         return await self._write(graph.add_edges, namespace, edges)
@@ -350,25 +364,15 @@ class SqliteVecStorage:
             self.index.build_again()
 
     def _require_unchanged(self, connection: apsw.Connection) -> int | None:
-        """While we run, another process may upgrade the file or restore a backup into it. Returns the dimension."""
-        version = schema_version(connection)
-        if version != len(MIGRATIONS):
-            raise SchemaTooNew(
-                f"The store was brought to schema version {version} by another version of this program while this one"
-                f" ran, which knows {len(MIGRATIONS)}: restart it with that version."
-            )
-        model_id, dimension = pinned_embedding(connection)
-        if model_id != self._model_id:
-            raise EmbeddingMismatch(
-                f"The store now holds vectors of the embedding model {model_id!r}, not of {self._model_id!r}: restart"
-                " with its model."
-            )
-        return dimension
+        return require_unchanged(connection, self._model_id)
 
-    def _checked(self, connection: apsw.Connection, items: Iterable[EmbeddedMemory]) -> list[EmbeddedMemory]:
+    def _checked(
+        self, connection: apsw.Connection, items: Iterable[EmbeddedMemory], *, may_wait: bool = True
+    ) -> list[EmbeddedMemory]:
         """With vectors that are fit to be stored; the first one ever pins the dimension of the store."""
         _, dimension = pinned_embedding(connection)
-        checked = checked_items(items, dimension)
-        if dimension is None and checked:
-            pin_embedding(connection, self._model_id, checked[0].vectors[0].size)
+        checked = checked_items(items, dimension, may_wait=may_wait)
+        if dimension is None:
+            for first in [vector for item in checked for vector in item.vectors][:1]:
+                pin_embedding(connection, self._model_id, first.size)
         return checked

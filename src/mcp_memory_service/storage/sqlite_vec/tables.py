@@ -27,6 +27,7 @@ TABLES: tuple[Table, ...] = (
     Table("vectors", "kept", owner="memory_id", made_from="the texts, by the model", counted=True),
     Table("feedback", "kept", owner="memory_id"),
     Table("tunings", "kept"),
+    Table("sources", "kept"),
     Table("idempotency_keys", "kept"),
     Table("tags", "derived", made_from="memory_tags", counted=True),
     Table("memory_words", "derived", owner="memory_id", made_from="the texts"),

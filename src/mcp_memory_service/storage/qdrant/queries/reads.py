@@ -40,6 +40,8 @@ VECTOR_PAGE = 32
 
 MAX_SEQUENCE = 2**63 - 1
 
+NO_VECTORS = equals("windows", 0)
+
 
 async def retrieve(
     connection: QdrantConnection, query_vector: Vector, limit: int, where: MemoryFilter
@@ -86,9 +88,9 @@ async def adjacent(
 
 
 def vectors_of(record: models.Record) -> tuple[Vector, ...]:
-    """The vectors of the chunks of a memory."""
-    assert isinstance(record.vector, dict), "vectors of ours have names"
-    return tuple(np.array(chunk, dtype=np.float32) for chunk in record.vector[DENSE])
+    """The vectors of the chunks of a memory; none if it has none yet, or if they were not asked for."""
+    chunks = record.vector.get(DENSE, ()) if isinstance(record.vector, dict) else ()
+    return tuple(np.array(chunk, dtype=np.float32) for chunk in chunks)
 
 
 async def chunk_similarities(
@@ -99,7 +101,8 @@ async def chunk_similarities(
     for start in range(0, len(content_hashes), VECTOR_PAGE):
         part = content_hashes[start : start + VECTOR_PAGE]
         for record in await retrieved(connection, namespace, part, ["content_hash"], vectors=True):
-            found[payload_of(record)["content_hash"]] = cosines(query_vector, vectors_of(record))
+            if vectors := vectors_of(record):
+                found[payload_of(record)["content_hash"]] = cosines(query_vector, vectors)
     return found
 
 
@@ -199,6 +202,18 @@ def _embedded(record: models.Record) -> EmbeddedMemory:
     return EmbeddedMemory(memory_from(payload_of(record)), vectors_of(record))
 
 
+async def awaiting_vectors(connection: QdrantConnection, limit: int, namespace: str | None) -> list[Memory]:
+    """In the order of their point ids."""
+    of_whom = every_memory() if namespace is None else passing(MemoryFilter(namespace))
+    waiting = scrolled(connection, models.Filter(must=[of_whom, NO_VECTORS]), True)
+    found: list[Memory] = []
+    async for record in waiting:
+        if len(found) == limit:
+            break
+        found.append(memory_from(payload_of(record)))
+    return found
+
+
 async def store_stats(connection: QdrantConnection, namespace: str, pinned: Pinned) -> StoreStats:
     where = passing(MemoryFilter(namespace))
     memories, tags, types, chunks, oldest, newest = await asyncio.gather(
@@ -225,6 +240,7 @@ async def store_stats(connection: QdrantConnection, namespace: str, pinned: Pinn
         memories_by_type=dict(sorted(by_type.items(), key=lambda item: (-item[1], item[0]))),
         oldest=oldest,
         newest=newest,
+        awaiting_vectors=chunks.get(0, 0),
     )
 
 

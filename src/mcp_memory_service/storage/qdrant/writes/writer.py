@@ -61,16 +61,16 @@ class Stored:
     """A memory as it was read, with the names of its last states (newest first) and of the write that made it."""
 
     memory: Memory
-    vectors: tuple[Vector, ...]
-    """Empty if they were not asked for: then the memory itself cannot be changed."""
+    vectors: tuple[Vector, ...] | None
+    """None if they were not asked for: then the memory itself cannot be changed."""
     revisions: tuple[str, ...]
     birth: str
     attached: Attached
 
     @classmethod
     def of(cls, record: models.Record) -> "Stored":
-        payload = payload_of(record)
-        vectors = vectors_of(record) if record.vector else ()
+        payload, found = payload_of(record), vectors_of(record)
+        vectors = found if len(found) == payload["windows"] else None
         return cls(memory_from(payload), vectors, tuple(payload["revisions"]), payload["birth"], attached_from(payload))
 
 
@@ -80,7 +80,8 @@ class Change:
 
     seen: Stored | None
     memory: Memory
-    vectors: Sequence[Vector]
+    vectors: Sequence[Vector] | None
+    """None only where the memory stays as it is."""
     attached: Attached
 
     @property
@@ -90,7 +91,11 @@ class Change:
     @property
     def keeps_memory(self) -> bool:
         """Whether only what is attached to it changes; merging returns the old memory itself when nothing does."""
-        return self.seen is not None and self.memory is self.seen.memory
+        return self.seen is not None and self.memory is self.seen.memory and not self._adds_vectors
+
+    @property
+    def _adds_vectors(self) -> bool:
+        return self.seen is not None and self.seen.vectors == () and bool(self.vectors)
 
     @property
     def changes_tags(self) -> bool:
@@ -101,7 +106,7 @@ class Change:
         """As JSON: the text twice (as it is and as words), the metadata three times (as it is and as it is looked up),
         and each number of a vector."""
         text = 2 * len(self.memory.content.encode()) + 3 * json_chars(dict(self.memory.metadata))
-        return text + sum(vector.size for vector in self.vectors) * BYTES_PER_NUMBER
+        return text + sum(vector.size for vector in self.vectors or ()) * BYTES_PER_NUMBER
 
 
 class Writer:
@@ -128,6 +133,26 @@ class Writer:
                 raise
             raise BatchIncomplete([number in outcomes for number in range(len(items))], error.message) from error
         return [outcomes[number] for number in range(len(items))]
+
+    async def add_vectors(self, items: Sequence[EmbeddedMemory]) -> int:
+        """To the memories that are there and have none."""
+        open_items = {memory_id(item.memory.namespace, item.memory.content_hash): item for item in items}
+        added = 0
+        async for _ in rounds():
+            seen = await self.existing(list(open_items.values()))
+            changes = [
+                Change(each, each.memory, open_items[point_id].vectors, each.attached)
+                for point_id, each in seen.items()
+                if each.vectors == ()
+            ]
+            not_taken: set[str] = set()
+            for chunk in chunks(changes):
+                not_taken |= await self.write(chunk, birth="")
+            added += len(changes) - len(not_taken)
+            open_items = {point_id: open_items[point_id] for point_id in not_taken}
+            if not open_items:
+                break
+        return added
 
     async def delete(self, namespace: str, content_hash: str) -> bool:
         records = await retrieved(self._connection, namespace, [content_hash], ["tags", "birth"])
@@ -196,8 +221,8 @@ class Writer:
 
     def _point(self, change: Change, revision: str, birth: str) -> models.PointStruct:
         memory, seen = change.memory, change.seen
-        assert change.vectors, "a memory that is written has vectors"
-        text = self._analyze(memory.content, memory.tags)
+        assert change.vectors is not None, "who changes a memory has read its vectors"
+        text = self._analyze(memory.content, memory.labels)
         revisions = _revisions(revision, seen)
         return memory_point(memory, change.vectors, text, revisions, seen.birth if seen else birth, change.attached)
 
@@ -236,8 +261,9 @@ def _plan(
         # Ours was inserted in an earlier round, and more was added since than is kept of its revisions.
         created = current is None or (point_id not in planned and seen is not None and seen.birth == birth)
         planned.setdefault(point_id, {})[number] = StoreOutcome(memory, created)
-        if memory is not current:
-            vectors = before.vectors if before else item.vectors
+        takes_vectors = before is None or before.vectors == ()
+        if memory is not current or (takes_vectors and item.vectors):
+            vectors = item.vectors if before is None or takes_vectors else before.vectors
             changes[point_id] = Change(seen, memory, vectors, seen.attached if seen else Attached())
     return planned, list(changes.values())
 

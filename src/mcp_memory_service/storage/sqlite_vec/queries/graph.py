@@ -1,56 +1,13 @@
-"""Sources, names and edges; each takes a connection and runs inside one transaction or one snapshot."""
+"""Names and edges; each takes a connection and runs inside one transaction or one snapshot."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import apsw
 
-from ....models import Edge, EdgeKind, EmbeddedMemory, Memory, SourceOutcome
-from ...merging import edges_by_origin, replaced
-from ...ports import TextAnalyzer
-from ..rows import MEMORY_COLUMNS, memory_from_row
-from .writes import delete_memory, insert_memory, save_changes
-
-
-def replace_source(
-    connection: apsw.Connection,
-    namespace: str,
-    source: str,
-    items: Mapping[str, EmbeddedMemory],
-    edges: Sequence[Edge],
-    analyze: TextAnalyzer,
-) -> SourceOutcome:
-    """`items` by their ids."""
-    existing = _memories_of_source(connection, namespace, source)
-    gone = existing.keys() - items.keys()
-    for content_hash in gone:
-        delete_memory(connection, namespace, content_hash)
-    updated = 0
-    for content_hash, item in items.items():
-        if content_hash not in existing:
-            insert_memory(connection, item.memory, item.vectors, analyze)
-            continue
-        memory_id, old = existing[content_hash]
-        new = replaced(old, item.memory)
-        save_changes(connection, memory_id, old, new, analyze)
-        updated += new is not old
-        connection.execute("DELETE FROM edges WHERE memory_id = ?", (memory_id,))
-    add_edges(connection, namespace, edges)
-    kept = len(existing) - len(gone)
-    return SourceOutcome(len(items) - kept, updated, kept - updated, len(gone))
-
-
-def _memories_of_source(connection: apsw.Connection, namespace: str, source: str) -> dict[str, tuple[int, Memory]]:
-    rows = connection.execute(
-        f"""
-        SELECT m.id, {MEMORY_COLUMNS} FROM memories m
-        WHERE m.namespace = ? AND m.source = ? AND m.kind IS NOT NULL ORDER BY m.id
-        """,  # noqa: S608
-        (namespace, source),
-    )
-    found = ((cast("int", row[0]), memory_from_row(row[1:])) for row in rows)
-    return {memory.content_hash: (memory_id, memory) for memory_id, memory in found}
+from ....models import Edge, EdgeKind
+from ...merging import edges_by_origin
 
 
 def add_edges(connection: apsw.Connection, namespace: str, edges: Sequence[Edge]) -> list[str]:

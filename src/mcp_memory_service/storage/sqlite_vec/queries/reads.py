@@ -126,17 +126,36 @@ def sample_vectors(connection: apsw.Connection, where: MemoryFilter, limit: int)
     matches, values = condition(where.corpus)
     # A few memories are found by the filter and then put in order, not looked for in the order of all.
     order = "m.content_hash" if where.has_whole_namespace else "+m.content_hash"
+    waiting = int(connection.execute(f"SELECT count(*) FROM {_WAITING} AND {matches}", values).get)  # noqa: S608
+    # Which is read from the row of each memory, not from an index.
+    having_vectors = "m.awaits_vectors IS NULL" if waiting else "1"
     rows = connection.execute(
-        f"SELECT m.id FROM memories m WHERE {matches} ORDER BY {order} LIMIT ?",  # noqa: S608
+        f"SELECT m.id FROM memories m WHERE {matches} AND {having_vectors} ORDER BY {order} LIMIT ?",  # noqa: S608
         (*values, limit),
     ).fetchall()
-    drawn_from = len(rows)
-    if drawn_from == limit:
+    drawn_from = len(rows) + waiting
+    if len(rows) == limit:
         drawn_from = int(connection.execute(f"SELECT count(*) FROM memories m WHERE {matches}", values).get)  # noqa: S608
-    return sample_of(connection, [cast("int", memory_id) for (memory_id,) in rows], limit, drawn_from)
+    return sample_of(connection, [cast("int", memory_id) for (memory_id,) in rows], limit, drawn_from, waiting)
 
 
-def sample_of(connection: apsw.Connection, memory_ids: Sequence[int], limit: int, drawn_from: int) -> VectorSample:
+_WAITING = "memories m INDEXED BY memories_awaiting_vectors WHERE m.awaits_vectors IS NOT NULL"
+"""By name: few memories wait, and all else is walked through by time."""
+
+
+def awaiting_vectors(connection: apsw.Connection, limit: int, namespace: str | None) -> list[Memory]:
+    """By namespace, then in the order in which they were stored: as the index has them."""
+    within = "1" if namespace is None else "m.namespace = ?"
+    rows = connection.execute(
+        f"SELECT {MEMORY_COLUMNS} FROM {_WAITING} AND {within} ORDER BY m.namespace, m.id LIMIT ?",  # noqa: S608
+        (limit,) if namespace is None else (namespace, limit),
+    )
+    return [memory_from_row(row) for row in rows]
+
+
+def sample_of(
+    connection: apsw.Connection, memory_ids: Sequence[int], limit: int, drawn_from: int, waiting: int
+) -> VectorSample:
     """The vectors of these memories, in this order."""
     rows = connection.execute(
         """
@@ -150,6 +169,7 @@ def sample_of(connection: apsw.Connection, memory_ids: Sequence[int], limit: int
         memories=len({memory_id for memory_id, _ in rows}),
         vectors=vectors.reshape(len(rows), -1 if rows else 0),
         drawn_from=drawn_from,
+        awaiting_vectors=waiting,
     )
 
 
@@ -275,4 +295,5 @@ def store_stats(connection: apsw.Connection, namespace: str) -> StoreStats:
         memories_by_type=dict(by_type),
         oldest=oldest,
         newest=newest,
+        awaiting_vectors=connection.execute(f"SELECT count(*) FROM {_WAITING} AND m.namespace = ?", (namespace,)).get,  # noqa: S608
     )

@@ -78,8 +78,8 @@ class SnapshotReads:
         index = self._index_for(where, of_corpus=True)
         if index is None:
             return reads.sample_vectors(self._connection, where, limit)
-        memory_ids, drawn_from = index.sample(where, limit)
-        return reads.sample_of(self._connection, memory_ids, limit, drawn_from)
+        memory_ids, drawn_from, waiting = index.sample(where, limit)
+        return reads.sample_of(self._connection, memory_ids, limit, drawn_from, waiting)
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         return reads.adjacent(self._connection, content_hashes, limit, where)

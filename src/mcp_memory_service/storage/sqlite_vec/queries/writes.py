@@ -25,7 +25,26 @@ def store_memory(
     memory_id, existing = found
     united = unite(existing, memory)
     save_changes(connection, memory_id, existing, united, analyze)
+    give_vectors(connection, memory_id, vectors)
     return StoreOutcome(memory=united, created=False)
+
+
+def add_vectors(connection: apsw.Connection, memory: Memory, vectors: Sequence[Vector]) -> bool:
+    """False if it is gone, or has some by now."""
+    memory_id = connection.execute(
+        "SELECT id FROM memories WHERE namespace = ? AND content_hash = ?", (memory.namespace, memory.content_hash)
+    ).get
+    return memory_id is not None and give_vectors(connection, memory_id, vectors)
+
+
+def give_vectors(connection: apsw.Connection, memory_id: int, vectors: Sequence[Vector]) -> bool:
+    """To a memory that has none; False if it has some."""
+    if not vectors or connection.execute("SELECT 1 FROM vectors WHERE memory_id = ? LIMIT 1", (memory_id,)).get:
+        return False
+    _insert_vectors(connection, memory_id, vectors)
+    # The change of its row also tells the index to read it again.
+    connection.execute("UPDATE memories SET awaits_vectors = NULL WHERE id = ?", (memory_id,))
+    return True
 
 
 def supersede(connection: apsw.Connection, new: Memory, old_id: str) -> None:
@@ -172,21 +191,17 @@ def insert_memory(
     new = first_form(memory)
     memory_id = connection.execute(
         """
-        INSERT INTO memories (namespace, content_hash, created_at, content, kind,
-            edited_at, ended_at, updated_at, memory_type, source, session, sequence, metadata, anchor, pinned,
-            expires_at)
-        VALUES (?, ?, ?, ?, nullif(?, 'memory'), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
+        INSERT INTO memories (namespace, content_hash, content, kind, edited_at, ended_at, awaits_vectors,
+            created_at, updated_at, memory_type, source, session, sequence, metadata, anchor, pinned, expires_at)
+        VALUES (?, ?, ?, nullif(?, 'memory'), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
         """,
         (
-            *(new.namespace, new.content_hash, new.created_at, new.content, new.kind, new.edited_at, new.ended_at),
-            *_changeable(new),
+            *(new.namespace, new.content_hash, new.content, new.kind, new.edited_at, new.ended_at),
+            *(None if vectors else 1, *_changeable(new)),
         ),
     ).get
-    connection.executemany(
-        "INSERT INTO vectors (memory_id, embedding) VALUES (?, ?)",
-        [(memory_id, vector.tobytes()) for vector in vectors],
-    )
-    insert_words(connection, memory_id, analyze(new.content, new.tags))
+    _insert_vectors(connection, memory_id, vectors)
+    insert_words(connection, memory_id, analyze(new.content, new.labels))
     _add_tags(connection, memory_id, new.namespace, new.tags)
     _add_names(connection, memory_id, new.names)
     return new
@@ -197,16 +212,17 @@ def save_changes(connection: apsw.Connection, memory_id: int, old: Memory, new: 
         return
     connection.execute(
         """
-        UPDATE memories SET updated_at = ?, memory_type = ?, source = ?, session = ?, sequence = ?, metadata = ?,
-            anchor = ?, pinned = ?, expires_at = ? WHERE id = ?
+        UPDATE memories SET created_at = ?, updated_at = ?, memory_type = ?, source = ?, session = ?, sequence = ?,
+            metadata = ?, anchor = ?, pinned = ?, expires_at = ? WHERE id = ?
         """,
         (*_changeable(new), memory_id),
     )
     if new.tags != old.tags:
         connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
         _add_tags(connection, memory_id, new.namespace, new.tags)
+    if new.labels != old.labels:
         connection.execute("DELETE FROM memory_words WHERE memory_id = ?", (memory_id,))
-        insert_words(connection, memory_id, analyze(new.content, new.tags))
+        insert_words(connection, memory_id, analyze(new.content, new.labels))
     if new.names != old.names:
         connection.execute("DELETE FROM memory_names WHERE memory_id = ?", (memory_id,))
         _add_names(connection, memory_id, new.names)
@@ -217,8 +233,15 @@ def _changeable(new: Memory) -> tuple[SqlValue, ...]:
     metadata = json.dumps(new.metadata, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     pinned = 1 if new.pinned else None
     return (
-        *(new.updated_at, new.memory_type, new.source, new.session, new.sequence, metadata, new.anchor),
-        *(pinned, new.expires_at),
+        *(new.created_at, new.updated_at, new.memory_type, new.source, new.session, new.sequence, metadata),
+        *(new.anchor, pinned, new.expires_at),
+    )
+
+
+def _insert_vectors(connection: apsw.Connection, memory_id: int, vectors: Sequence[Vector]) -> None:
+    connection.executemany(
+        "INSERT INTO vectors (memory_id, embedding) VALUES (?, ?)",
+        [(memory_id, vector.tobytes()) for vector in vectors],
     )
 
 

@@ -27,6 +27,10 @@ MAX_MESSAGES = 20
 
 TABLE_MISSING = "table_missing"
 
+AWAITING = "awaits_vectors IS NOT NULL AND kind IS NOT NULL"
+AWAITING_IN_VAIN = "awaits_vectors IS NOT NULL AND id IN (SELECT memory_id FROM vectors)"
+NO_OBJECT = "NOT json_valid({0}) OR json_type({0}) != 'object'"
+
 
 def inspect(
     connection: apsw.Connection,
@@ -57,9 +61,11 @@ def inspect(
     if version == len(MIGRATIONS) and any(finding.code == DATABASE_DAMAGED for finding in findings):
         readable = _rows_are_readable(connection)
         findings = [replace(each, rebuildable=readable) if each.code == DATABASE_DAMAGED else each for each in findings]
-    counts = _counts(connection)
-    is_older = is_older_version(version or 0)
-    return Inspection(version or 0, **counts, findings=tuple(findings), is_older=is_older, warnings=())
+    counts = {table: _count(connection, table) for table in COUNTED}
+    waiting, is_older = _count(connection, f"memories WHERE {AWAITING}"), is_older_version(version or 0)
+    return Inspection(
+        version or 0, **counts, findings=tuple(findings), is_older=is_older, warnings=(), awaiting_vectors=waiting
+    )
 
 
 def is_older_version(version: int) -> bool:
@@ -113,14 +119,11 @@ def _guarded(connection: apsw.Connection, check: Check) -> list[Finding]:
         return [Finding(DATABASE_DAMAGED, f"The database cannot be read: {error}", rebuildable=False)]
 
 
-def _counts(connection: apsw.Connection) -> dict[str, int]:
-    def count(table: str) -> int:
-        try:
-            return int(connection.execute(f"SELECT count(*) FROM {table}").get)  # noqa: S608
-        except apsw.Error:  # too damaged to count; the findings say so
-            return 0
-
-    return {table: count(table) for table in COUNTED}
+def _count(connection: apsw.Connection, rows: str) -> int:
+    try:
+        return int(connection.execute(f"SELECT count(*) FROM {rows}").get)  # noqa: S608
+    except apsw.Error:  # too damaged to count, as the findings say, or of an older version
+        return 0
 
 
 def _database(connection: apsw.Connection) -> Iterator[Finding]:
@@ -170,9 +173,7 @@ def _content(connection: apsw.Connection) -> Iterator[Finding]:
         kept = connection.execute("SELECT CAST(content_hash AS BLOB) FROM memories WHERE id = ?", (memory_id,)).get
         name = cast("bytes", kept or b"").decode(errors="replace")
         yield Finding("content_changed", f"The memory {name} is not as it was stored.", rebuildable=False)
-    malformed = connection.execute(
-        "SELECT count(*) FROM memories WHERE NOT json_valid(metadata) OR json_type(metadata) != 'object'"
-    ).get
+    malformed = connection.execute(f"SELECT count(*) FROM memories WHERE {NO_OBJECT.format('metadata')}").get  # noqa: S608
     if malformed:
         yield Finding("metadata_malformed", f"{malformed} memories have metadata that is no JSON object.", False)
 
@@ -189,9 +190,12 @@ def _is_intact(connection: apsw.Connection, memory_id: int) -> bool:
 
 
 def _vectors(connection: apsw.Connection) -> Iterator[Finding]:
-    missing = len(memories_without(connection, "vectors"))
+    missing = len(lacking_vectors(connection))
     if missing:
         yield Finding("vectors_missing", f"{missing} memories have no vector, so no search by meaning finds them.")
+    done = connection.execute(f"SELECT count(*) FROM memories WHERE {AWAITING_IN_VAIN}").get  # noqa: S608
+    if done:
+        yield Finding("awaiting_wrong", f"{done} memories wait for vectors that they have.")
     model, dimension = pinned_embedding(connection)
     any_vector = connection.execute("SELECT count(*) FROM vectors").get > 0
     if model is None or (dimension is None and any_vector):
@@ -200,6 +204,12 @@ def _vectors(connection: apsw.Connection) -> Iterator[Finding]:
     unfit = sum(1 for _ in unfit_vectors(connection, dimension))
     if unfit:
         yield Finding("vectors_unfit", f"{unfit} vectors are not of {dimension} finite numbers, or are zero.")
+
+
+def lacking_vectors(connection: apsw.Connection) -> list[int]:
+    """The ids of memories that have none, and do not wait for them, as plain ones never do."""
+    waiting = {memory_id for (memory_id,) in connection.execute(f"SELECT id FROM memories WHERE {AWAITING}")}  # noqa: S608
+    return [memory_id for memory_id in memories_without(connection, "vectors") if memory_id not in waiting]
 
 
 def memories_without(connection: apsw.Connection, table: str) -> list[int]:
@@ -232,6 +242,12 @@ def _tags(connection: apsw.Connection) -> Iterator[Finding]:
     ).get
     if astray:
         yield Finding("tags_astray", f"{astray} tags of memories lie in another namespace.", rebuildable=False)
+
+
+def _sources(connection: apsw.Connection) -> Iterator[Finding]:
+    malformed = connection.execute(f"SELECT count(*) FROM sources WHERE {NO_OBJECT.format('details')}").get  # noqa: S608
+    if malformed:
+        yield Finding("sources_malformed", f"What is known of {malformed} files is no JSON: they are read again.")
 
 
 def _words(connection: apsw.Connection) -> Iterator[Finding]:
@@ -273,4 +289,4 @@ def _text_index(connection: apsw.Connection) -> Iterator[Finding]:
         yield Finding("text_index_out_of_step", "The text index does not have the words of the memories.")
 
 
-CHECKS: tuple[Check, ...] = (_schema, _orphans, _content, _vectors, _tags, _words, _namespaces)
+CHECKS: tuple[Check, ...] = (_schema, _orphans, _content, _vectors, _tags, _sources, _words, _namespaces)

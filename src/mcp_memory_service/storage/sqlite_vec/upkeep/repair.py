@@ -4,13 +4,12 @@ What has to be readable for that, and what is made from what, is in tables.py.
 """
 
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import cast
 
 import apsw
 
-from ....models import Progress, Vector
+from ....models import Progress
 from ...ports import TextAnalyzer
 from ..file.connection import immediate_transaction
 from ..migrations import count_namespaces
@@ -19,7 +18,7 @@ from ..rows import memory_by_id
 from ..schema import pinned_embedding, reference_schema
 from ..tables import KEPT, OWNED, TABLES
 from ..text_index import insert_words
-from .inspection import memories_without, unfit_vectors
+from .inspection import AWAITING_IN_VAIN, NO_OBJECT, memories_without, unfit_vectors
 from .replacement import UNREADABLE
 
 
@@ -36,34 +35,17 @@ def rebuild(connection: apsw.Connection, analyze: TextAnalyzer, *, drop_unfit_ve
     _add_lost_tags(connection)
     connection.execute("UPDATE tags SET memories = (SELECT count(*) FROM memory_tags mt WHERE mt.tag_id = tags.id)")
     connection.execute("DELETE FROM tags WHERE memories = 0")
+    connection.execute(f"UPDATE memories SET awaits_vectors = NULL WHERE {AWAITING_IN_VAIN}")  # noqa: S608
     if drop_unfit_vectors:
         _drop_unfit_vectors(connection)
+    connection.execute(f"DELETE FROM sources WHERE {NO_OBJECT.format('details')}")  # noqa: S608
     connection.execute("INSERT INTO store_info (key, value) VALUES ('tags_version', '1') ON CONFLICT DO NOTHING")
     for memory_id in memories_without(connection, "memory_words"):
         _add_words(connection, memory_id, analyze)
     count_namespaces(connection)
     # Nothing that was derived from the rows before holds any more.
     connection.execute("DELETE FROM changes")
-    note_change(connection, memory_id=0)
-
-
-def note_change(connection: apsw.Connection, memory_id: int) -> None:
-    """Where something of a memory changes without its row."""
-    connection.execute("INSERT INTO changes (memory_id) VALUES (?)", (memory_id,))
-
-
-def add_vectors(connection: apsw.Connection, memory_id: int, content_hash: str, vectors: Sequence[Vector]) -> None:
-    """Unless the memory has gone or is another one by now, or has vectors again."""
-    still_without = connection.execute(
-        "SELECT count(*) FROM memories WHERE id = ? AND content_hash = ? AND id NOT IN (SELECT memory_id FROM vectors)",
-        (memory_id, content_hash),
-    ).get
-    if still_without:
-        connection.executemany(
-            "INSERT INTO vectors (memory_id, embedding) VALUES (?, ?)",
-            [(memory_id, vector.tobytes()) for vector in vectors],
-        )
-        note_change(connection, memory_id)
+    connection.execute("INSERT INTO changes (memory_id) VALUES (0)")
 
 
 def _restore_schema(connection: apsw.Connection) -> None:
@@ -102,7 +84,7 @@ def _drop_unfit_vectors(connection: apsw.Connection) -> None:
 def _add_words(connection: apsw.Connection, memory_id: int, analyze: TextAnalyzer) -> None:
     memory = memory_by_id(connection, memory_id)
     if memory is not None:
-        insert_words(connection, memory_id, analyze(memory.content, memory.tags))
+        insert_words(connection, memory_id, analyze(memory.content, memory.labels))
 
 
 def salvage(damaged: apsw.Connection, into: apsw.Connection, analyze: TextAnalyzer, progress: Progress) -> None:

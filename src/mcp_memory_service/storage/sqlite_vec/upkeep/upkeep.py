@@ -27,12 +27,13 @@ from ..file.connection import (
 from ..file.connections import writer_queue
 from ..file.filesystems import require_trustworthy
 from ..index import index_file
+from ..queries.writes import add_vectors
 from ..rows import memory_by_id
 from ..schema import is_backup, pinned_embedding, prepare, require_ours
 from . import repair
 from .backups import copy_snapshot, read_manifest, write_backup
 from .index_file import index_warnings
-from .inspection import TABLE_MISSING, foreign, inspect, is_older_version, memories_without
+from .inspection import TABLE_MISSING, foreign, inspect, is_older_version, lacking_vectors
 from .replacement import put_aside, take_over
 from .restore import restore
 
@@ -142,16 +143,15 @@ class StoreUpkeep:
         return copy
 
     async def _embed_again(self, connection: apsw.Connection, dimension: int | None, embed: EmbedTexts) -> None:
-        missing = memories_without(connection, "vectors")
+        missing = lacking_vectors(connection)
         for start in range(0, len(missing), REPAIR_BATCH):
             ids = missing[start : start + REPAIR_BATCH]
-            found = [(memory_id, memory_by_id(connection, memory_id)) for memory_id in ids]
-            batch = [(memory_id, memory) for memory_id, memory in found if memory is not None]
-            made = await embed([memory.content for _, memory in batch])
+            batch = [memory for memory in (memory_by_id(connection, memory_id) for memory_id in ids) if memory]
+            made = await embed([(memory.heading, memory.content) for memory in batch])
             checked = [[checked_vector(vector, dimension) for vector in vectors] for vectors in made]
             with writer_queue(self._path).turn(), immediate_transaction(connection):
-                for (memory_id, memory), vectors in zip(batch, checked, strict=True):
-                    repair.add_vectors(connection, memory_id, memory.content_hash, vectors)
+                for memory, vectors in zip(batch, checked, strict=True):
+                    add_vectors(connection, memory, vectors)
             self._progress("Embedding", start + len(ids), len(missing))
 
     def _connected(self) -> closing[apsw.Connection]:

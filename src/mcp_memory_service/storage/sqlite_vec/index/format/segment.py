@@ -150,6 +150,8 @@ class Segment:
     """From its code to its name."""
     one_chunk_each: bool
     """Whether the rows of chunks are those of documents."""
+    embedded: Mask | None
+    """Which documents have chunks; None if all do. Others wait for their vectors."""
     has_sessions: bool
     """Whether any of the documents has a place in a session."""
     first_expiry: int
@@ -170,6 +172,9 @@ class Segment:
     ) -> "Segment":
         size = documents.memory_ids.size
         one_each = chunks.documents.size == size and bool((chunks.documents == np.arange(size)).all())
+        embedded = np.zeros(size, np.bool_)
+        embedded[chunks.documents] = True
         sessions = bool((documents.sessions != NONE).any() or (documents.sequences != NO_SEQUENCE).any())
         first_expiry = int(documents.expires_at.min(initial=NEVER))
-        return cls(size, documents, chunks, postings, places, session, one_each, sessions, first_expiry)
+        having_all = None if embedded.all() else embedded
+        return cls(size, documents, chunks, postings, places, session, one_each, having_all, sessions, first_expiry)

@@ -15,10 +15,11 @@ from .....backoff import backoff
 from .....errors import MemoryServiceError, StorageUnavailable
 from .....malloc import keep_memory_of_arrays, return_unused_memory
 from ...file.connections import ConnectionPool
+from ...schema import pinned_embedding
 from ..build.build import columns_of_rows
 from ..format.segment_file import SegmentData, Unusable, index_file, read_segment_file
 from ..query.reader import IndexReader
-from ..source import Position, follows, newest_position
+from ..source import IS_INDEXED, Position, follows, newest_position
 from .catch_up import CurrentIndex
 from .segments import Segments
 
@@ -172,7 +173,7 @@ class LiveIndex:
         if current.segments is not None and not will_be_replaced:
             await self._catch_up(current.segments)
         if current.segments is None:
-            if self._store_is_small:
+            if self._store_is_small or not await self._connections.read(_knows_dimension):
                 self.degraded = ()
                 await self._keep_in_memory()
                 return
@@ -182,7 +183,8 @@ class LiveIndex:
             await self._renew()
 
     async def _keep_in_memory(self) -> None:
-        """The index of a small store; of an empty one there is none."""
+        """The index of a small store; there is none of an empty one, or where nobody has said yet how long vectors
+        are."""
         self._must_build = False
         data = await self._connections.read(_columns_in_memory)
         if data is None:
@@ -275,8 +277,13 @@ class LiveIndex:
 
 
 def _columns_in_memory(connection: apsw.Connection) -> SegmentData | None:
-    has_some = connection.execute("SELECT 1 FROM vectors LIMIT 1").get
-    return columns_of_rows(connection, exact=True) if has_some else None
+    has_some = connection.execute(f"SELECT 1 FROM memories m WHERE {IS_INDEXED} LIMIT 1").get  # noqa: S608
+    return columns_of_rows(connection, exact=True) if has_some and _knows_dimension(connection) else None
+
+
+def _knows_dimension(connection: apsw.Connection) -> bool:
+    """It comes with the first vector, if not with the model."""
+    return pinned_embedding(connection)[1] is not None
 
 
 def _is_expected(error: Exception) -> bool:

@@ -174,17 +174,20 @@ class IndexReader:
             having_tag = dict(zip(tags, sizes, strict=True))
         return CorpusStatistics(selected.corpus.documents, having_word, having_tag)
 
-    def sample(self, where: MemoryFilter, limit: int) -> tuple[list[int], int]:
-        """The ids of the first memories of the corpus by content_hash, and how many there are in all."""
+    def sample(self, where: MemoryFilter, limit: int) -> tuple[list[int], int, int]:
+        """The ids of the first memories of the corpus by content_hash that have vectors, how many there are in all, and
+        how many of these have none."""
         selected, keys = self._selected(where), list[NDArray[np.uint64]]()
         ids: list[NDArray[np.int64]] = []
         for segment, mask in zip(self.segments, selected.masks, strict=True):
-            places = slice(None) if mask is None else mask
+            conditions = [each for each in (mask, segment.embedded) if each is not None]
+            places = np.logical_and.reduce(conditions) if conditions else slice(None)
             digests = segment.documents.hashes[places]
             keys.append(np.ascontiguousarray(digests).view(">u8")[:, 0])  # two of a million are not alike in so much
             ids.append(segment.documents.memory_ids[places])
-        order = np.argsort(np.concatenate(keys), kind="stable")[:limit]
-        return joined(ids)[order].tolist(), selected.corpus.documents
+        order = np.argsort(np.concatenate(keys), kind="stable")
+        there = selected.corpus.documents
+        return joined(ids)[order[:limit]].tolist(), there, there - order.size
 
     def _nearest(
         self, segment: Segment, mask: Mask | None, query: Vector, code: NDArray[np.uint64], wanted: int
