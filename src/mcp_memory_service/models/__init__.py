@@ -1,6 +1,6 @@
 """The values that travel inside the service: frozen, compared by value, free of I/O."""
 
-from .graph import Edge, EdgeKind, SourceOutcome
+from .graph import LINK_KINDS, Edge, EdgeKind, Linked, SourceOutcome
 from .learning import Feedback, TunedWeights, Tuning
 from .memory import (
     DEFAULT_NAMESPACE,
@@ -59,6 +59,7 @@ from .stats import StoreStats
 
 __all__ = [
     "DEFAULT_NAMESPACE",
+    "LINK_KINDS",
     "MAX_METADATA_CHARS",
     "MAX_NAMES",
     "MAX_TAGS",
@@ -75,6 +76,7 @@ __all__ = [
     "IdempotencyKey",
     "IndexedText",
     "JsonValue",
+    "Linked",
     "ListRequest",
     "Memory",
     "MemoryDraft",
