@@ -175,6 +175,12 @@ def rows_of(collections: Collections) -> dict[str, Row]:
     return {row: Row(collections, mode, SIGNAL_ROWS if mode == "hybrid" else ()) for row, mode in ROWS.items()}
 
 
+def without_links(collections: Collections, policy: RankingPolicy) -> dict[str, Row]:
+    """The same search as if nothing were linked."""
+    other = collections.with_policy(replace(policy, graph_weight=0.0))
+    return {"hybrid, without links": Row(other, "hybrid", compared_with=("hybrid",))}
+
+
 def filtered_rows(collections: Collections) -> dict[str, Row]:
     """Those whose order may depend on what else is in the store, each against the same in a store of its own."""
     return {f"{row}, filtered": Row(collections, ROWS[row], (row,)) for row in FILTERED_ROWS}
