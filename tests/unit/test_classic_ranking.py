@@ -59,6 +59,7 @@ def test_one_variable_sets_every_number_of_the_requirements(monkeypatch: pytest.
         tag_weight=1.0,
         keyword_weight=0.0,
         neighbour_weight=0.0,
+        graph_weight=0.0,
         recency_decay=0.01,
         recency_floor=0.0,
         query_dates=False,

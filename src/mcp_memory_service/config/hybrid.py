@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from ..hybrid_search.policy import CLASSIC, FusionMethod, RankingName, RankingPolicy
+from ..hybrid_search.policy import CLASSIC, FusionMethod, GraphForm, RankingName, RankingPolicy
 from ..models import TunedWeights
 from .sources import ENV_PREFIX, EnvironmentSettings, from_environment
 
@@ -72,6 +72,23 @@ class HybridSearchSettings(EnvironmentSettings):
         ge=0.0,
         le=0.95,
         description="How far a memory is drawn to the score of the next one of its session, with fusion score; 0 = off",
+    )
+    graph_weight: float = Field(
+        default=_RANKING.graph_weight,
+        ge=0.0,
+        le=1.0,
+        description="How much of its score a memory lends to what it is linked with; 0 = links do not count",
+    )
+    graph_form: GraphForm = Field(
+        default=_RANKING.graph_form,
+        description="boost = add to the score, by direction and number of the links (with fusion score); decay = lift"
+        " to a share of the score of what it is linked with, whatever the weight above 0",
+    )
+    graph_decay: float = Field(
+        default=_RANKING.graph_decay, ge=0.0, le=1.0, description="With graph form decay: that share, for each link"
+    )
+    graph_hops: int = Field(
+        default=_RANKING.graph_hops, ge=1, le=2, description="With graph form decay: how many links are followed"
     )
     fusion: FusionMethod = Field(
         default=_RANKING.fusion, description="score = by scaled scores, rrf = by ranks (Reciprocal Rank Fusion)"

@@ -1,4 +1,4 @@
-"""Evaluation sets as folders: `corpus.jsonl`, `queries.jsonl`, `qrels.tsv`, and perhaps `haystacks.jsonl`.
+"""Evaluation sets as folders: `corpus.jsonl`, `queries.jsonl`, `qrels.tsv`, perhaps `haystacks.jsonl` and `links.tsv`.
 
 The JSON files may be gzipped. Where `meta.scope` is set, a query searches only the documents of the same scope; with
 haystacks, a query searches only the documents that its haystack names.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from ..errors import InvalidInput
 from ..timestamps import to_microseconds
@@ -20,6 +20,10 @@ from .metrics import Grades
 T = TypeVar("T")
 
 WHOLE_CORPUS = "all"
+
+
+Link: TypeAlias = tuple[str, str]
+"""The id of a document, and that of the one it points at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,8 @@ class Dataset:
     """Documents in groups; a query searches one of them. A document may be in several."""
     queries: Sequence[EvaluationQuery]
     """Only those that have a relevant document."""
+    links: Sequence[Link] = ()
+    """Between documents of the corpus."""
 
     @property
     def documents(self) -> int:
@@ -92,7 +98,8 @@ def load_dataset(folder: Path) -> Dataset:
     ]
     if not (documents and queries):
         raise InvalidInput(f"{folder} has no document, or no query with a relevant one.", reason="dataset_empty")
-    return Dataset(folder.resolve().name, _collections(documents, queries, haystacks), queries)
+    links = [link for link in _links(folder / "links.tsv") if documents.keys() >= set(link)]
+    return Dataset(folder.resolve().name, _collections(documents, queries, haystacks), queries, links)
 
 
 def _collections(
@@ -191,13 +198,29 @@ def _in_sessions(documents: Iterator[Document]) -> Iterator[Document]:
             yield replace(document, sequence=length[document.session])
 
 
+def _links(path: Path) -> Iterator[Link]:
+    """Source, target and perhaps the words of the link; a set without the file has none."""
+    for number, fields in _tab_separated(path) if path.is_file() else ():
+        if len(fields) < 2:
+            raise InvalidInput(
+                f"{path}, line {number}: two document ids are expected, divided by a tab.", reason="dataset_malformed"
+            )
+        yield fields[0], fields[1]
+
+
+def _tab_separated(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Lines that are not blank, with their numbers."""
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        if line.strip():
+            yield number, line.split("\t")
+
+
 def _relevant(path: Path) -> dict[str, dict[str, float]]:
     if not path.is_file():
         raise InvalidInput(f"{path.parent} has no {path.name}.", reason="dataset_incomplete")
     relevant: dict[str, dict[str, float]] = defaultdict(dict)
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
-        fields = line.split("\t")
-        if not line.strip() or (number == 1 and fields[-1] == "score"):  # blank, or the header of BEIR
+    for number, fields in _tab_separated(path):
+        if number == 1 and fields[-1] == "score":  # the header of BEIR
             continue
         try:
             query, document, grade = fields

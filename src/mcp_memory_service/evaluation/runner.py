@@ -8,16 +8,26 @@ import sys
 import time
 import unicodedata
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..embeddings.base import Embedder
 from ..hybrid_search import RankingPolicy
-from ..models import JsonValue, MemoryDraft, MetadataIs, Progress, SearchMode, SearchRequest, content_hash
+from ..models import (
+    DEFAULT_NAMESPACE,
+    Edge,
+    JsonValue,
+    MemoryDraft,
+    MetadataIs,
+    Progress,
+    SearchMode,
+    SearchRequest,
+    content_hash,
+)
 from ..services import AskedSignals, MemoryService, ServiceLimits
 from ..storage.ports import Store
 from ..timestamps import now_microseconds
-from .dataset import WHOLE_CORPUS, Dataset, Document, EvaluationQuery
+from .dataset import WHOLE_CORPUS, Dataset, Document, EvaluationQuery, Link
 from .metrics import DEPTH, Measures, measure
 
 STORED_AT_ONCE = 200
@@ -90,6 +100,20 @@ class Collections:
                 await self.service(name).store_batch(batch)
                 done += len(batch)
                 progress(f"store {dataset.name}", done, total)
+        for name in drafts if dataset.links else ():
+            namespace = DEFAULT_NAMESPACE if self._filtered else name
+            await self._storage.add_edges(
+                namespace, self._edges(dataset.links, self._hashes if self._filtered else [name])
+            )
+
+    def _edges(self, links: Sequence[Link], collections: Iterable[str]) -> list[Edge]:
+        """The links between documents of these collections."""
+        hashes = {document: stored_as for name in collections for document, stored_as in self._hashes[name].items()}
+        return [
+            Edge(hashes[source], hashes[target], "link", by_name=False)
+            for source, target in links
+            if source in hashes and target in hashes and hashes[source] != hashes[target]
+        ]
 
     def _drafts(self, dataset: Dataset) -> dict[str, list[MemoryDraft]]:
         """What is stored by the name of a collection; for a filter, every document once and all by one name."""
@@ -149,6 +173,12 @@ class Row:
 def rows_of(collections: Collections) -> dict[str, Row]:
     """Each signal alone, and hybrid search against the better of them."""
     return {row: Row(collections, mode, SIGNAL_ROWS if mode == "hybrid" else ()) for row, mode in ROWS.items()}
+
+
+def without_links(collections: Collections, policy: RankingPolicy) -> dict[str, Row]:
+    """The same search as if nothing were linked."""
+    other = collections.with_policy(replace(policy, graph_weight=0.0))
+    return {"hybrid, without links": Row(other, "hybrid", compared_with=("hybrid",))}
 
 
 def filtered_rows(collections: Collections) -> dict[str, Row]:

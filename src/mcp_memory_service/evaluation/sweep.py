@@ -23,6 +23,7 @@ SWEPT_WEIGHTS: Mapping[str, str] = {
     "keyword_weight": "keyword_weight",
     "tag_weight": "tag_weight",
     "neighbour_weight": "neighbour_weight",
+    "graph_weight": "graph_weight",
     "recency_floor": "recency_floor",
     "rrf_k": "rrf_k",
 }

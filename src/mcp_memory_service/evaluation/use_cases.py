@@ -17,7 +17,7 @@ from .dataset import Dataset
 from .embedding_cache import CachedEmbedder
 from .ground_truth import LabelledQuery, answerable
 from .report import DatasetReport, report_of
-from .runner import Collections, Row, ask_dataset, clean_text, filtered_rows, rows_of
+from .runner import Collections, Row, ask_dataset, clean_text, filtered_rows, rows_of, without_links
 from .sweep import SweepRow, judge, judge_dataset, sweep
 from .tuning import MAX_MEMORIES, TuningReport, feedback_queries, load_for_tuning, tune, with_weights
 
@@ -55,6 +55,8 @@ async def run_dataset(
         collections = Collections(storage, embedder, policy)
         await collections.load(dataset, progress)
         rows = rows_of(collections)
+        if dataset.links and policy.graph_weight > 0:
+            rows |= without_links(collections, policy)
         if options.filtered and len(dataset.collections) > 1:
             one_store, _ = await opened.enter_async_context(_temporary_store(settings, cache))
             together = Collections(one_store, embedder, policy, filtered=True)

@@ -13,11 +13,13 @@ from .evidence import (
     word_evidence,
 )
 from .fusion import combine_results_rrf, fuse_rrf, fuse_scores, rrf_score
-from .graph import missing_neighbours, neighbour_boosts
+from .graph import LEADERS, LinkBoost, Links, Route, link_boosts
 from .likeness import MIN_LIKENESS, compared_words, likeness, mean_direction
-from .policy import CLASSIC, FusionMethod, RankingName, RankingPolicy
+from .policy import CLASSIC, FusionMethod, GraphForm, RankingName, RankingPolicy
 from .recency import apply_recency_decay, apply_time_hint, recency_factor
+from .sessions import missing_neighbours, neighbour_boosts
 from .signals import (
+    GRAPH,
     KEYWORD,
     NEIGHBOUR,
     SIGNALS,
@@ -26,6 +28,8 @@ from .signals import (
     Signal,
     above_baseline,
     chosen_signals,
+    links_count,
+    neighbour_share,
     share_of_best,
     signal_weights,
     stands_alone,
@@ -42,7 +46,9 @@ from .updates import lift_updates, possible_updates
 __all__ = [
     "BALANCED_ALPHA",
     "CLASSIC",
+    "GRAPH",
     "KEYWORD",
+    "LEADERS",
     "MAX_PASSAGE_CHARS",
     "MIN_LIKENESS",
     "NEIGHBOUR",
@@ -55,10 +61,14 @@ __all__ = [
     "Fused",
     "FusedCandidate",
     "FusionMethod",
+    "GraphForm",
+    "LinkBoost",
+    "Links",
     "Period",
     "Pool",
     "RankingName",
     "RankingPolicy",
+    "Route",
     "Signal",
     "TagVocabulary",
     "TimeHint",
@@ -89,10 +99,13 @@ __all__ = [
     "lift_updates",
     "likeness",
     "limit_alpha_for_named_tags",
+    "link_boosts",
+    "links_count",
     "matched_spans",
     "mean_direction",
     "missing_neighbours",
     "neighbour_boosts",
+    "neighbour_share",
     "possible_updates",
     "query_terms",
     "read_period",

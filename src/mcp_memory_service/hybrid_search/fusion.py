@@ -6,12 +6,14 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..models import Candidate
-from .columns.candidates import Candidates, Places, Scores
+from .columns.candidates import Places, Scores
 from .columns.fused import Fused, Vote
 from .columns.pool import Pool
-from .signals import NEIGHBOUR, TAG, VECTOR, Signal, signal_of
+from .graph import Links, Route, link_boosts
+from .signals import GRAPH, NEIGHBOUR, TAG, VECTOR, Signal, signal_of
 from .tag_weights import rank_column
 
 RRF_K = 60
@@ -31,23 +33,33 @@ def combine_results_rrf(
     return fuse_rrf({VECTOR: vector_results, TAG: tag_matches}, {VECTOR: alpha, TAG: 1.0 - alpha}, k)
 
 
-def fuse_rrf(signals: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float], k: int = RRF_K) -> Fused:
+def fuse_rrf(
+    signals: Mapping[str, Sequence[Candidate]],
+    weights: Mapping[str, float],
+    k: int = RRF_K,
+    links: Links | None = None,
+) -> Fused:
     """Sum `weight / (k + rank)` over the signals, best first; a memory appears once however many found it.
 
-    Each list must be in its signal's own order. A signal without weight has no vote.
+    Each list must be in its signal's own order. A signal without weight has no vote. Links add to the sums as they do
+    to those of `fuse_scores`.
     """
-    return _fuse(signals, weights, lambda signal, scores: 1.0 / (k + signal.ranks(scores)))
+    return _fuse(signals, weights, lambda signal, scores: 1.0 / (k + signal.ranks(scores)), links=links)
 
 
 def fuse_scores(
-    signals: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float], neighbour_weight: float = 0.0
+    signals: Mapping[str, Sequence[Candidate]],
+    weights: Mapping[str, float],
+    neighbour_weight: float = 0.0,
+    links: Links | None = None,
 ) -> Fused:
     """Sum `weight · normalised score` over the signals, best first; `signals.py` says how each is normalised.
 
     With a neighbour weight, memories of one session then boost each other by a part of the difference of their sums;
-    candidates listed under `neighbour` are there for that alone.
+    candidates listed under `neighbour` are there for that alone. Then links add what their leaders lend; those at
+    their ends are listed under `graph`.
     """
-    return _fuse(signals, weights, lambda signal, scores: signal.normalised(scores), neighbour_weight)
+    return _fuse(signals, weights, lambda signal, scores: signal.normalised(scores), neighbour_weight, links)
 
 
 _Contribution: TypeAlias = Callable[[Signal, Scores], Scores]
@@ -59,6 +71,7 @@ def _fuse(
     weights: Mapping[str, float],
     contribution: _Contribution,
     neighbour_weight: float = 0.0,
+    links: Links | None = None,
 ) -> Fused:
     pool = Pool.of(signals)
     everyone, size = pool.everyone, pool.everyone.scores.size
@@ -71,12 +84,29 @@ def _fuse(
         contributions[name] = weight * contribution(signal_of(name), found.scores)
         totals += np.bincount(pool.places[name], contributions[name], size)
         voted[pool.places[name]] = True
-    boosted = None
+    boosts: dict[str, Scores] = {}
+    routes: dict[int, Route] = {}
     if neighbour_weight > 0 and everyone.sessions is not None:
-        boosted = everyone.with_scores(pool.positions.boosts(totals, neighbour_weight))
-        totals = totals + boosted.scores
-        voted |= boosted.scores > 0.0
-    return Fused(everyone.with_scores(totals), voted.nonzero()[0], _Tally(pool, contributions, boosted).votes_at)
+        boosts[NEIGHBOUR] = pool.positions.boosts(totals, neighbour_weight)
+        totals, voted = totals + boosts[NEIGHBOUR], voted | (boosts[NEIGHBOUR] > 0.0)
+    if links is not None:
+        boosts[GRAPH], routes = _through_links(pool, links, totals, voted)
+        totals, voted = totals + boosts[GRAPH], voted | (boosts[GRAPH] > 0.0)
+    return Fused(everyone.with_scores(totals), voted.nonzero()[0], _Tally(pool, contributions, boosts, routes).votes_at)
+
+
+def _through_links(
+    pool: Pool, links: Links, totals: Scores, found: NDArray[np.bool_]
+) -> tuple[Scores, dict[int, Route]]:
+    """What links add to each memory of the pool, and through which, by place."""
+    listed: list[int] = pool.places[GRAPH].tolist()
+    places = dict(zip(pool.lists[GRAPH].content_hashes, listed, strict=True))
+    scores = {each: float(totals[place]) for each, place in places.items() if found[place]}
+    boosts = np.zeros(totals.size)
+    routes: dict[int, Route] = {}
+    for each, boost in link_boosts(links, scores, float(totals.max(initial=0.0))).items():
+        boosts[places[each]], routes[places[each]] = boost
+    return boosts, routes
 
 
 class _Column(NamedTuple):
@@ -95,8 +125,10 @@ class _Tally:
 
     pool: Pool
     contributions: Mapping[str, Scores]
-    boosted: Candidates | None
-    """The pool with what neighbours add as scores."""
+    boosts: Mapping[str, Scores]
+    """What neighbours and links add to each memory of the pool."""
+    routes: Mapping[int, Route]
+    """Through which link, by place in the pool."""
 
     def votes_at(self, places: Places) -> list[dict[str, Vote]]:
         votes: list[dict[str, Vote]] = [{} for _ in range(places.size)]
@@ -109,6 +141,10 @@ class _Tally:
                 there.tolist(), map(Vote, ranks.tolist(), scores.tolist(), shares.tolist()), strict=True
             ):
                 votes[place][name] = vote
+        if self.routes:
+            for place, cast in zip(places.tolist(), votes, strict=True):
+                if GRAPH in cast:
+                    cast[GRAPH] = cast[GRAPH]._replace(route=self.routes[place])
         return votes
 
     @cached_property
@@ -117,10 +153,9 @@ class _Tally:
         for name, contributions in self.contributions.items():
             scores = self.pool.lists[name].scores
             columns[name] = self._column(self.pool.places[name], signal_of(name).ranks(scores), scores, contributions)
-        if self.boosted is not None:  # the boosts as a list of its own, highest first; equals in the order of their ids
-            order = self.boosted.best_first(self.boosted.scores.nonzero()[0], by_age=False)
-            scores = self.boosted.scores[order]
-            columns[NEIGHBOUR] = self._column(order, rank_column(scores), scores, scores)
+        for name, boosts in self.boosts.items():  # a list of their own, highest first; equals in the order of their ids
+            order = self.pool.everyone.with_scores(boosts).best_first(boosts.nonzero()[0], by_age=False)
+            columns[name] = self._column(order, rank_column(boosts[order]), boosts[order], boosts[order])
         return columns
 
     def _column(self, voted: Places, ranks: Places, scores: Scores, contributions: Scores) -> _Column:

@@ -1,120 +1,122 @@
-"""The graph signal: a memory is drawn towards the score of its best neighbour in the same session.
+"""The graph signal: what the best of a ranking point at, or are pointed at by, is lent a part of their score.
 
-What answers a question is often said one turn after the words that match it. A neighbour adds a part of the difference
-of the two scores: a part of the whole score would lift all memories of all sessions above those that belong to none.
+What answers a question often shares no word with it, and is linked from what does. How far a link can be trusted
+depends on its direction and on how many there are at both its ends (docs/adr/0024).
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, NamedTuple, TypeAlias
 
-import numpy as np
+from ..models import Candidate, EdgeKind, Linked
+from .policy import RankingPolicy
 
-from ..models import Candidate
-from .columns.candidates import Candidates, Places, Scores
+Direction: TypeAlias = Literal["out", "back"]
 
-# Steps within which a neighbour boosts who was found; who was not is brought in from one step away (docs/adr/0008).
-REACH = 2
-
-
-def neighbour_boosts(candidates: Collection[Candidate], scores: Mapping[str, float], share: float) -> dict[str, float]:
-    """What neighbours add to the score of each candidate: the most that one of them does, which is `share` to the power
-    of the steps between them times the difference of their scores. Who has no place in a session takes no part."""
-    scored = Candidates.of([each._replace(score=scores.get(each.content_hash, 0.0)) for each in candidates])
-    boosts: list[float] = SessionPositions.of(scored).boosts(scored.scores, share).tolist()
-    return {each: boost for each, boost in zip(scored.content_hashes, boosts, strict=True) if boost > 0.0}
+# So many of the best lend: five lose .01 of NDCG@10, twenty gain nothing (docs/adr/0024).
+LEADERS = 10
+# A link back counts half of a link out.
+BACK_SHARE = 0.5
+# What more memories than this point at, or what points at more, is linked for no reason of its own.
+POPULAR = 10
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SessionPositions:
-    """Who of some candidates has a place in a session, and which; as columns."""
+class Route(NamedTuple):
+    """The link by which a memory was reached."""
 
-    at: Places
-    sessions: Places
-    """As numbers from 0."""
-    sequences: Places
-    different_sessions: int
-
-    @classmethod
-    def of(cls, candidates: Candidates) -> "SessionPositions":
-        at, sessions, sequences = _placed(candidates)
-        codes = {session: code for code, session in enumerate(dict.fromkeys(sessions))}
-        return cls(
-            at,
-            np.fromiter(map(codes.__getitem__, sessions), np.int64, len(at)),
-            np.fromiter(sequences, np.int64, len(at)),
-            len(codes),
-        )
-
-    def _order(self) -> Places:
-        """By session and sequence."""
-        low, high = int(self.sequences.min()), int(self.sequences.max())
-        # If both fit into one number, it is sorted four times as fast.
-        if self.different_sessions * (high - low + 1) < 2**63:
-            return np.argsort(self.sessions * (high - low + 1) + (self.sequences - low))
-        return np.lexsort((self.sequences, self.sessions))
-
-    def boosts(self, scores: Scores, share: float) -> Scores:
-        """What each candidate gets from its neighbours, as `neighbour_boosts` has it; 0 for who gets nothing."""
-        boosts = np.zeros(len(scores))
-        if not len(self.at):
-            return boosts
-        in_order = self._order()
-        receivers = self.at[in_order]
-        own = scores[receivers]
-        near = _best_near(self.sessions[in_order], self.sequences[in_order], own)
-        offers = [share**steps * (best - own) for steps, best in enumerate(near, start=1)]
-        boosts[receivers] = np.maximum(0.0, np.max(offers, axis=0))
-        return boosts
+    memory: str
+    """The id of the one it was reached from."""
+    kind: EdgeKind
+    direction: Direction
+    """`out`: that one points at it; `back`: it points at that one."""
+    distance: int
+    """Links between it and what a signal found."""
 
 
-def _placed(candidates: Candidates) -> tuple[Places, Sequence[str], Sequence[int]]:
-    """Those that have a place in a session: where they are, their sessions and their sequences."""
-    sessions, sequences = candidates.sessions, candidates.sequences
-    if sessions is None or sequences is None:
-        return np.empty(0, np.int64), (), ()
-    at = np.arange(len(sessions))
-    if None in set(sessions) or None in set(sequences):
-        positions = enumerate(zip(sessions, sequences, strict=True))
-        placed = [place for place, (session, sequence) in positions if session is not None and sequence is not None]
-        at = np.array(placed, np.int64)
-        sessions, sequences = [sessions[place] for place in placed], [sequences[place] for place in placed]
-    return at, cast("Sequence[str]", sessions), cast("Sequence[int]", sequences)
+class LinkBoost(NamedTuple):
+    score: float
+    route: Route
 
 
-def _best_near(sessions: Places, sequences: Places, scores: Scores) -> Iterator[Scores]:
-    """For one step away, two and so on as far as neighbours reach: the best score there on either side, 0 if nobody is.
-    All are sorted by session and sequence."""
-    begins = np.ones(len(sessions), np.bool_)
-    begins[1:] = (sessions[1:] != sessions[:-1]) | (sequences[1:] != sequences[:-1])
-    starts = np.flatnonzero(begins)
-    turn_of = np.cumsum(begins) - 1
-    best = np.maximum(0.0, np.maximum.reduceat(scores, starts))  # several may come from one turn: the best counts
-    turns, sessions = sequences[starts], sessions[starts]
-    near = np.zeros((REACH, len(starts)))
-    for ahead in range(1, REACH + 1):  # turns are distinct and sorted: who is two steps away is at most two further on
-        steps = turns[ahead:] - turns[:-ahead]
-        earlier = np.flatnonzero((sessions[ahead:] == sessions[:-ahead]) & (steps > 0) & (steps <= REACH))
-        later, row = earlier + ahead, steps[earlier] - 1
-        near[row, earlier] = np.maximum(near[row, earlier], best[later])
-        near[row, later] = np.maximum(near[row, later], best[earlier])
-    return (row[turn_of] for row in near)
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where the best of a ranking lead."""
+
+    leaders: Sequence[Candidate]
+    hops: tuple[Sequence[Linked], ...]
+    """What the leaders are linked with, then what those are."""
+    policy: RankingPolicy
+    brings_in: bool = True
+    """Whether memories join the ranking that no signal found."""
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        return [*self.leaders, *(linked.candidate for hop in self.hops for linked in hop)]
 
 
-def missing_neighbours(leading: Sequence[Candidate], known: Sequence[Candidate]) -> list[str]:
-    """Which of the leading candidates have a neighbour that is not among the known ones (or does not exist)."""
-    leaders = Candidates.of(leading)
-    at, sessions, sequences = _placed(leaders)
-    there = _places_in(set(sessions), Candidates.of(known))
-    places: list[int] = at.tolist()
-    return [
-        leaders.content_hashes[place]
-        for place, session, sequence in zip(places, sessions, sequences, strict=True)
-        if not {(session, sequence - 1), (session, sequence + 1)} <= there
-    ]
+def link_boosts(links: Links, scores: Mapping[str, float], best: float) -> dict[str, LinkBoost]:
+    """What links add to the score of each memory: the most that one of them does. `scores` has those that a signal
+    found, and `best` is the greatest score there is.
+
+    A link to a document of several memories leads to those of them that were found, each in proportion to its own
+    score, or else to the first.
+    """
+    boosts: dict[str, LinkBoost] = {}
+    leading = scores
+    for distance, hop in enumerate(links.hops, start=1):
+        for found in _by_edge(hop):
+            lent = _lent(found[0], leading.get(found[0].asked, 0.0), best, links.policy)
+            for each, share in _receivers(found, scores, brings_in=links.brings_in):
+                own = scores.get(each, 0.0)
+                score = lent * share - (own if links.policy.graph_form == "decay" else 0.0)
+                offered = LinkBoost(score, _route(found[0], distance))
+                if score > 0.0 and (each not in boosts or _rank(offered) > _rank(boosts[each])):
+                    boosts[each] = offered
+        leading = {each: scores.get(each, 0.0) + boost.score for each, boost in boosts.items()}
+    return boosts
 
 
-def _places_in(sessions: Collection[str], known: Candidates) -> set[tuple[str | None, int | None]]:
-    if not sessions or known.sessions is None or known.sequences is None:
-        return set()
-    return {place for place in zip(known.sessions, known.sequences, strict=True) if place[0] in sessions}
+def _lent(linked: Linked, leading: float, best: float, policy: RankingPolicy) -> float:
+    """What one link has to give: in the form `boost` less of it from a leader that is far below the best, from one with
+    many links, and to what is linked from everywhere."""
+    weight = min(1.0, max(0.0, linked.edge.weight))
+    if policy.graph_form == "decay":
+        return policy.graph_decay * weight * leading
+    if best <= 0.0:
+        return 0.0
+    direction = linked.degree**-0.5 if linked.is_outgoing else BACK_SHARE / linked.degree
+    popularity = min(1.0, POPULAR / linked.far_degree)
+    return policy.graph_weight * weight * direction * popularity * leading * (leading / best)
+
+
+def _by_edge(hop: Sequence[Linked]) -> Iterator[list[Linked]]:
+    """What each edge of each memory leads to."""
+    found: dict[tuple[object, ...], list[Linked]] = {}
+    for linked in hop:
+        found.setdefault((linked.asked, linked.is_outgoing, linked.edge.key), []).append(linked)
+    yield from found.values()
+
+
+def _receivers(found: Sequence[Linked], scores: Mapping[str, float], *, brings_in: bool) -> Iterator[tuple[str, float]]:
+    """Those at the end of one edge, and how much of what it has to give each gets."""
+    own = {linked.candidate.content_hash: scores.get(linked.candidate.content_hash) for linked in found}
+    known = {each: score for each, score in own.items() if score is not None}
+    best = max(known.values(), default=0.0)
+    if known:
+        yield from ((each, score / best if best > 0.0 else 1.0) for each, score in known.items())
+    elif brings_in:
+        first = min([linked.candidate for linked in found], key=_place_in_document)
+        yield first.content_hash, 1.0
+
+
+def _place_in_document(candidate: Candidate) -> tuple[bool, int, str]:
+    return candidate.sequence is None, candidate.sequence or 0, candidate.content_hash
+
+
+def _route(linked: Linked, distance: int) -> Route:
+    return Route(linked.asked, linked.edge.kind, "out" if linked.is_outgoing else "back", distance)
+
+
+def _rank(boost: LinkBoost) -> tuple[float, int, Route]:
+    """The greater one; of equals the nearer, and then any, but always the same."""
+    return boost.score, -boost.route.distance, boost.route

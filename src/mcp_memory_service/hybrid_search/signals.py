@@ -1,7 +1,7 @@
 """The signals as a table. A new signal is one entry here, and one in the table of how signals are asked.
 
-Neighbours are no entry: they vote for nobody by themselves, but draw a memory towards the score of another
-(`graph.py`).
+Neighbours and links are no entries: they vote for nobody by themselves, but add to the score of a memory a part of
+that of another (`sessions.py`, `graph.py`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from .columns.candidates import Places, Scores, mean_and_deviation
 from .policy import RankingPolicy
 from .tag_weights import rank_column
 
-VECTOR, TAG, KEYWORD, NEIGHBOUR = "vector", "tag", "keyword", "neighbour"
+VECTOR, TAG, KEYWORD, NEIGHBOUR, GRAPH = "vector", "tag", "keyword", "neighbour", "graph"
 
 # One to three are within 0.006 NDCG@10 of each other on every set (docs/adr/0008).
 BASELINE_DEVIATIONS = 2.0
@@ -95,3 +95,15 @@ def signal_weights(mode: SearchMode, alpha: float, policy: RankingPolicy) -> dic
 
 def stands_alone(weights: Mapping[str, float]) -> bool:
     return sum([weight > 0 for weight in weights.values()]) == 1
+
+
+def neighbour_share(weights: Mapping[str, float], policy: RankingPolicy) -> float:
+    """What neighbours give each other: nothing among ranks, whose sums are too flat to share, nor for one signal
+    alone."""
+    return policy.neighbour_weight if policy.fusion == "score" and not stands_alone(weights) else 0.0
+
+
+def links_count(weights: Mapping[str, float], policy: RankingPolicy) -> bool:
+    """Likewise, but for the form that sets a share of a leader's sum, which suits ranks too."""
+    suits = policy.fusion == "score" or policy.graph_form == "decay"
+    return suits and policy.graph_weight > 0 and not stands_alone(weights)

@@ -1,6 +1,6 @@
 """The values that travel inside the service: frozen, compared by value, free of I/O."""
 
-from .graph import Edge, EdgeKind, SourceOutcome
+from .graph import LINK_KINDS, Edge, EdgeKind, Linked, SourceOutcome
 from .learning import Feedback, TunedWeights, Tuning
 from .memory import (
     ANCHOR_DIVIDER,
@@ -62,6 +62,7 @@ from .stats import StoreStats
 __all__ = [
     "ANCHOR_DIVIDER",
     "DEFAULT_NAMESPACE",
+    "LINK_KINDS",
     "MAX_METADATA_CHARS",
     "MAX_NAMES",
     "MAX_TAGS",
@@ -78,6 +79,7 @@ __all__ = [
     "IdempotencyKey",
     "IndexedText",
     "JsonValue",
+    "Linked",
     "ListRequest",
     "Memory",
     "MemoryDraft",

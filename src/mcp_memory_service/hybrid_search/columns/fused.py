@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias, cast, overload
 import numpy as np
 
 from ...models import Candidate
+from ..graph import Route
 from .candidates import Candidates, Places, Scores
 
 
@@ -19,6 +20,8 @@ class Vote(NamedTuple):
     score: float
     contribution: float
     """To the fused score: weight / (k + rank), or weight · normalised score."""
+    route: Route | None = None
+    """Through which link, if it is the vote of the graph."""
 
 
 class FusedCandidate(NamedTuple):

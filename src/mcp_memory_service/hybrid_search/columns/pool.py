@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from ...models import Candidate
-from ..graph import SessionPositions
+from ..sessions import SessionPositions
 from .candidates import Candidates, Places
 
 

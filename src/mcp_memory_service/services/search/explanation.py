@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...errors import MemoryNotFound
-from ...hybrid_search import FusedCandidate, Vote
+from ...hybrid_search import FusedCandidate, Links, Vote
 from ...hybrid_search.columns.candidates import Candidates
 from ...hybrid_search.explain import failed_filters, nearest_alpha, place_of
 from ...models import MemoryFilter, SearchRequest
@@ -61,14 +61,16 @@ class Explainer:
     ) -> float | None:
         if request.mode != "hybrid" or (rank is not None and rank <= request.page_size):
             return None
-        now = self._now()
+        now, links = self._now(), answer.results.links
         # A hundred fusions: off the event loop.
         return await asyncio.to_thread(
             nearest_alpha,
             content_hash,
             answer.alpha,
             request.page_size,
-            lambda alpha: self._search.fuse(answer.pool, alpha, request.mode, now, answer.time),
+            lambda alpha: self._search.fuse(
+                answer.pool, alpha, request.mode, now, answer.time, links if isinstance(links, Links) else None
+            ),
         )
 
     async def _ahead(self, namespace: str, fused: Sequence[FusedCandidate], rank: int | None) -> tuple[Ahead, ...]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from ...hybrid_search import (
     BALANCED_ALPHA,
+    GRAPH,
     MAX_PASSAGE_CHARS,
     NEIGHBOUR,
     SIGNALS,
@@ -20,6 +21,7 @@ from ...hybrid_search import (
     Evidence,
     Fused,
     FusedCandidate,
+    Links,
     RankingPolicy,
     TimeHint,
     alpha_for_size,
@@ -33,7 +35,9 @@ from ...hybrid_search import (
     is_at_least,
     lift_updates,
     limit_alpha_for_named_tags,
+    links_count,
     missing_neighbours,
+    neighbour_share,
     possible_updates,
     signal_weights,
     snippet,
@@ -49,12 +53,14 @@ from .passages import passages_of
 from .query import Missing, SignalQuery
 from .results import Hit, Paging, ScoreBreakdown, SearchResult
 from .signals import (
+    LEADING,
     UNKNOWN_SIMILARITIES,
     ChunkSimilarities,
     Outdated,
     SignalResults,
     ask,
     ask_chunks,
+    ask_links,
     ask_neighbours,
 )
 from .with_history import WithHistory
@@ -62,10 +68,6 @@ from .with_history import WithHistory
 # Beside vectors, which rank a whole window, words and tags name a quarter as many: what they place further down could
 # add less than a fifth of a first place's vote, and would make a search at 10,000 memories about 15 % slower.
 LEXICAL_DIVISOR = 4
-
-# So many of the best bring in neighbours that no signal found; further down half of a difference reaches no first page.
-LEADING = 20
-MAX_NEIGHBOURS = 100
 
 # So much is cut into snippets in a few milliseconds.
 LONG_PAGE_CHARS = 20_000
@@ -266,14 +268,22 @@ class Search:
         time = results.time if self.policy.query_dates and not stands_alone(weights) else None
         pool = Pool.of({name: result.candidates for name, result in results.by_signal.items()})
         fused = self.fuse(pool, alpha, request.mode, now, time)
-        if self._boosts(weights) and request.min_similarity is None:
+        if neighbour_share(weights, self.policy) > 0 and request.min_similarity is None:
             lacking = missing_neighbours(fused.pool.take(fused.order[:LEADING]), fused.pool)
             if lacking:
-                found = await ask_neighbours(lacking, MAX_NEIGHBOURS, where, snapshot.reads)
+                found = await ask_neighbours(lacking, where, snapshot.reads)
                 results = replace(results, neighbours=found)
                 known, pool = len(pool.everyone), pool.joined_by(NEIGHBOUR, found.candidates)
                 if len(pool.everyone) > known:  # the others had their boosts before
                     fused = self.fuse(pool, alpha, request.mode, now, time)
+        if links_count(weights, self.policy):
+            brings_in = request.min_similarity is None
+            links = await ask_links(fused, where, self.policy, snapshot.reads, brings_in=brings_in)
+            if links is not None:
+                results = replace(results, links=links)
+            if isinstance(links, Links):
+                pool = pool.joined_by(GRAPH, links.candidates)
+                fused = self.fuse(pool, alpha, request.mode, now, time, links)
         factors: Mapping[str, float] = {}
         if self._prefers_updates(weights, time):
             possible = possible_updates(fused)
@@ -288,12 +298,13 @@ class Search:
         mode: SearchMode,
         now: int,
         time: TimeHint | None = None,
+        links: Links | None = None,
     ) -> Fused:
         policy, weights = self.policy, signal_weights(mode, alpha, self.policy)
         if policy.fusion == "rrf":
-            fused = fuse_rrf(pool, weights, policy.rrf_k)
+            fused = fuse_rrf(pool, weights, policy.rrf_k, links)
         else:
-            fused = fuse_scores(pool, weights, policy.neighbour_weight if self._boosts(weights) else 0.0)
+            fused = fuse_scores(pool, weights, neighbour_share(weights, policy), links)
         if stands_alone(weights) and not (policy.ranking == "classic" and TAG in weights):
             return fused  # asked for one signal alone: its order stays exactly as it is
         if time is not None:
@@ -306,10 +317,6 @@ class Search:
         if not self.policy.query_dates or stands_alone(signal_weights(request.mode, alpha, self.policy)):
             return None
         return time_in(request.query, from_microseconds(self._now(), self.zone))
-
-    def _boosts(self, weights: Mapping[str, float]) -> bool:
-        """Whether neighbours count: not among ranks, whose sums are too flat to share, nor for one signal alone."""
-        return self.policy.fusion == "score" and self.policy.neighbour_weight > 0 and not stands_alone(weights)
 
     def _prefers_updates(self, weights: Mapping[str, float], time: TimeHint | None) -> bool:
         """Whether an update comes before what it updates: where age counts, and the past is not asked for."""

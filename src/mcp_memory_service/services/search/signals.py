@@ -12,10 +12,14 @@ import numpy as np
 from ...errors import InvalidVector, SearchUnavailable, Unavailable
 from ...hybrid_search import (
     KEYWORD,
+    LEADERS,
     SIGNALS,
     TAG,
     VECTOR,
     Evidence,
+    Fused,
+    Links,
+    RankingPolicy,
     TimeHint,
     VectorStanding,
     WordEvidence,
@@ -33,7 +37,17 @@ from ...hybrid_search import (
 )
 from ...hybrid_search.bm25 import odds_against
 from ...hybrid_search.columns.candidates import Candidates
-from ...models import Candidate, Confidence, CorpusStatistics, Memory, MemoryFilter, QueryTerms, SearchRequest, Vector
+from ...models import (
+    Candidate,
+    Confidence,
+    CorpusStatistics,
+    Linked,
+    Memory,
+    MemoryFilter,
+    QueryTerms,
+    SearchRequest,
+    Vector,
+)
 from ...storage.ports import SearchReads, Snapshot
 from .cached_inputs import NO_CHANCE, Inputs, KnownTags, SimilarityBaseline
 from .query import Missing, SignalQuery, note
@@ -41,6 +55,12 @@ from .query import Missing, SignalQuery, note
 # Taken when the corpus cannot be counted: it then counts as small, and alpha is balanced.
 UNKNOWN_CORPUS_SIZE = 0
 NO_TERMS = QueryTerms((), ())
+
+# So many of the best bring in neighbours that no signal found; further down half of a difference reaches no first page.
+LEADING = 20
+MAX_NEIGHBOURS = 100
+# Ten leaders with ten links each, half of them to documents of twenty chunks.
+MAX_LINKED = 1_000
 
 T = TypeVar("T")
 
@@ -85,6 +105,8 @@ class SignalResults:
     corpus_size: int = UNKNOWN_CORPUS_SIZE
     neighbours: SignalResult = NOTHING
     """Neighbours of the best that no signal found; asked for last."""
+    links: Links | Missing | None = None
+    """Where the best lead; None if nowhere, or links do not count."""
     slowed_by: tuple[str, ...] = ()
     """What the store did without."""
     time: TimeHint | None = None
@@ -110,6 +132,7 @@ class SignalResults:
     @property
     def degraded(self) -> tuple[str, ...]:
         reasons = [reason for result in (*self.by_signal.values(), self.neighbours) for reason in result.degraded]
+        reasons += [self.links.reason] if isinstance(self.links, Missing) else []
         return tuple(dict.fromkeys((*reasons, *self.slowed_by)))
 
     def require_an_answer(self) -> None:
@@ -174,12 +197,28 @@ async def ask(query: SignalQuery, inputs: Inputs, snapshot: Snapshot) -> SignalR
     return SignalResults(found, memories or UNKNOWN_CORPUS_SIZE, time=query.time)
 
 
-async def ask_neighbours(
-    content_hashes: Sequence[str], limit: int, where: MemoryFilter, reads: SearchReads
-) -> SignalResult:
+async def ask_neighbours(content_hashes: Sequence[str], where: MemoryFilter, reads: SearchReads) -> SignalResult:
     """The memories next to these in their sessions."""
-    found = await _answered(reads.adjacent(content_hashes, limit, where), "neighbours_unavailable")
+    found = await _answered(reads.adjacent(content_hashes, MAX_NEIGHBOURS, where), "neighbours_unavailable")
     return _failed(found) if isinstance(found, Missing) else SignalResult(found)
+
+
+async def ask_links(
+    fused: Fused, where: MemoryFilter, policy: RankingPolicy, reads: SearchReads, *, brings_in: bool
+) -> Links | Missing | None:
+    """Where the best of a ranking lead; None if nowhere."""
+    leaders = fused.pool.take(fused.order[:LEADERS])
+    asked, hops = list(leaders.content_hashes), list[Sequence[Linked]]()
+    for _ in range(policy.graph_hops if policy.graph_form == "decay" else 1):
+        found = await _answered(reads.linked(asked, MAX_LINKED, where), "graph_unavailable")
+        if isinstance(found, Missing):
+            return found
+        if not found:
+            break
+        hops.append(found)
+        reached = dict.fromkeys(linked.candidate.content_hash for linked in found)
+        asked = [each for each in reached if each not in asked][:LEADERS]
+    return Links(leaders, tuple(hops), policy, brings_in) if hops else None
 
 
 async def ask_chunks(vector: Vector, memories: Sequence[Memory], reads: SearchReads) -> ChunkSimilarities:

@@ -3,7 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...models import Candidate, CorpusStatistics, Memory, MemoryFilter, QueryTerms, TextMatches, Vector, history_of
+from ...models import (
+    Candidate,
+    CorpusStatistics,
+    Linked,
+    Memory,
+    MemoryFilter,
+    QueryTerms,
+    TextMatches,
+    Vector,
+    history_of,
+)
 from ...storage.ports import SearchReads
 
 
@@ -35,6 +45,9 @@ class WithHistory:
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         return await self._reads.adjacent(content_hashes, limit, where)
+
+    async def linked(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Linked]:
+        return await self._reads.linked(content_hashes, limit, where)
 
     async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
         """Each as it was found; neighbours are of the namespace."""

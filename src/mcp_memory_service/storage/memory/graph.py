@@ -1,8 +1,9 @@
-"""Names and edges of an in-memory store."""
+"""Sessions, names and edges of an in-memory store."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from ...models import Edge, EdgeKind
+from ...models import LINK_KINDS, Candidate, Edge, EdgeKind, Linked, MemoryFilter
+from ..links import MAX_LINKS, MAX_NAMED, EdgeOf, in_document_order, linked_by
 from ..merging import edges_by_origin
 from .contents import Contents
 
@@ -34,6 +35,51 @@ def edges_to(
         leading = [edge for edge in everywhere if (edge.to in names if edge.by_name else edge.to == each)]
         found[each] = _in_order(leading, kinds)
     return {each: edges for each, edges in found.items() if edges}
+
+
+def adjacent(contents: Contents, asked: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
+    there = [contents.memories.get((where.namespace, each)) for each in asked]
+    places = {
+        (stored.memory.session, stored.memory.sequence + step)
+        for stored in there
+        if stored and stored.memory.session is not None and stored.memory.sequence is not None
+        for step in (-1, 1)
+    }
+    found = [stored.candidate(0.0) for stored in contents.passing(where)]
+    beside = [each for each in found if (each.session, each.sequence) in places]
+    return sorted(beside, key=lambda each: (each.session or "", each.sequence or 0, each.content_hash))[:limit]
+
+
+def linked(contents: Contents, asked: Sequence[str], limit: int, where: MemoryFilter) -> list[Linked]:
+    namespace = where.namespace
+    passing = {stored.memory.content_hash: stored for stored in contents.passing(where)}
+    by_id = {each: stored.candidate(0.0) for each, stored in passing.items()}
+    by_name = {
+        name: sorted((by_id[each] for each in called if each in by_id), key=in_document_order)[:MAX_NAMED]
+        for name, called in resolve(contents, namespace, _names_in(contents, namespace)).items()
+    }
+    there = [each for each in dict.fromkeys(asked) if (namespace, each) in contents.memories]
+    edges = (edge for each in there for edge in _links_of(contents, namespace, each))
+    return linked_by(edges, by_id, by_name, limit)
+
+
+def _links_of(contents: Contents, namespace: str, asked: str) -> Iterator[EdgeOf]:
+    everywhere = [edge for (owner, _), kept in contents.edges.items() if owner == namespace for edge in kept.values()]
+    links = [edge for edge in everywhere if edge.kind in LINK_KINDS]
+    out = edges_from(contents, namespace, [asked], LINK_KINDS).get(asked, [])
+    leading = edges_to(contents, namespace, [asked], LINK_KINDS).get(asked, [])
+    back = [edge for edge in leading if edge.from_id != asked]
+    for edge in out if len(out) <= MAX_LINKS else ():
+        same_end = {other.from_id for other in links if (other.to, other.by_name) == (edge.to, edge.by_name)}
+        yield EdgeOf(asked, edge, len(out), min(len(same_end), MAX_LINKS))
+    for edge in back if len(back) <= MAX_LINKS else ():
+        yield EdgeOf(asked, edge, len(back), min(sum(other.from_id == edge.from_id for other in links), MAX_LINKS))
+
+
+def _names_in(contents: Contents, namespace: str) -> list[str]:
+    return [
+        name for (owner, _), stored in contents.memories.items() if owner == namespace for name in stored.memory.names
+    ]
 
 
 def remove_edges_to(contents: Contents, namespaces: Sequence[str], ids: Sequence[str]) -> None:

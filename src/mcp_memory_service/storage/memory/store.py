@@ -17,6 +17,7 @@ from ...models import (
     EmbeddedMemory,
     Feedback,
     IdempotencyKey,
+    Linked,
     Memory,
     MemoryFilter,
     MemoryPage,
@@ -111,16 +112,10 @@ class MemoryStore:
         return CorpusStatistics(len(corpus), having_word, {tag: sum(tag in e.tags for e in corpus) for tag in tags})
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
-        origins = [stored.memory for stored in self._many(where.namespace, content_hashes)]
-        places = {
-            (origin.session, origin.sequence + step)
-            for origin in origins
-            if origin.session is not None and origin.sequence is not None
-            for step in (-1, 1)
-        }
-        found = [each.candidate(0.0) for each in self._contents.passing(where)]
-        beside = [each for each in found if (each.session, each.sequence) in places]
-        return sorted(beside, key=lambda each: (each.session or "", each.sequence or 0, each.content_hash))[:limit]
+        return graph.adjacent(self._contents, content_hashes, limit, where)
+
+    async def linked(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Linked]:
+        return graph.linked(self._contents, content_hashes, limit, where)
 
     async def chunk_similarities(
         self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from ...models import Candidate, CorpusStatistics, Memory, MemoryFilter, QueryTerms, TextMatches, Vector
+from ...models import Candidate, CorpusStatistics, Linked, Memory, MemoryFilter, QueryTerms, TextMatches, Vector
 
 T = TypeVar("T")
 
@@ -41,6 +41,17 @@ class SearchReads(Protocol):
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         """The memories directly before and after any of these in the same session (sequence ± 1), each once, in the
         order of session and sequence, as far as they pass the filter, at most `limit`. Their score is 0."""
+        ...
+
+    async def linked(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Linked]:
+        """What is one edge of `LINK_KINDS` away from these, as far as it passes the filter: in the order asked, what
+        each points at before what points at it, in the order of the keys of the edges, at most `limit`. No memory is
+        linked with itself.
+
+        An edge to a name leads to all that have it, by sequence, at most `MAX_NAMED`. Degrees are those of the
+        namespace, whatever the filter, and count no further than `MAX_LINKS`; a memory with more edges than that in one
+        direction has none there. No more than so many of them are read.
+        """
         ...
 
     async def chunk_similarities(

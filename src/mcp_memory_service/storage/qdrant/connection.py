@@ -140,14 +140,14 @@ class QdrantConnection:
     async def count(self, where: models.Filter, *, exact: bool = True) -> int:
         return (await self.call(lambda client: client.count(self.collection, where, exact=exact))).count
 
-    async def facet(self, field: str, where: models.Filter) -> dict[str | int | bool, int]:
-        """Every value of a field with the number of points that have it."""
+    async def facet(self, field: str, where: models.Filter, limit: int = MAX_DIFFERENT) -> dict[str | int | bool, int]:
+        """Every value of a field with the number of points that have it; those first that most have."""
         found = await self.call(
             lambda client: client.facet(
                 self.collection,
                 field,
                 facet_filter=where,
-                limit=MAX_DIFFERENT,
+                limit=limit,
                 exact=True,
                 consistency=self.read_consistency,
             )

@@ -13,6 +13,7 @@ from ...models import (
     EmbeddedMemory,
     Feedback,
     IdempotencyKey,
+    Linked,
     Memory,
     MemoryFilter,
     MemoryPage,
@@ -41,7 +42,7 @@ from .connection import QdrantConnection
 from .corpus_stats import CorpusSizes, TextStatistics
 from .inflight import AcceptedWrites
 from .options import QdrantOptions
-from .queries import graph, reads
+from .queries import graph, links, reads
 from .queries.sources import list_sources
 from .queries.tag_search import search_by_tag
 from .queries.text_search import corpus_statistics, search_by_text
@@ -125,6 +126,9 @@ class QdrantStorage:
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
         return await reads.adjacent(self._connection, content_hashes, limit, where)
+
+    async def linked(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Linked]:
+        return await links.linked(self._connection, content_hashes, limit, where)
 
     async def chunk_similarities(
         self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]

@@ -19,6 +19,7 @@ from ...models import (
     EmbeddedMemory,
     Feedback,
     IdempotencyKey,
+    Linked,
     Memory,
     MemoryFilter,
     MemoryPage,
@@ -143,6 +144,9 @@ class SqliteVecStorage:
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         return await self._read(lambda snapshot: snapshot.adjacent(content_hashes, limit, where))
+
+    async def linked(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Linked]:
+        return await self._read(lambda snapshot: snapshot.linked(content_hashes, limit, where))
 
     async def chunk_similarities(
         self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]

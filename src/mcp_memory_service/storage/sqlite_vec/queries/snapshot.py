@@ -7,6 +7,7 @@ import apsw
 from ....models import (
     Candidate,
     CorpusStatistics,
+    Linked,
     Memory,
     MemoryFilter,
     QueryTerms,
@@ -17,7 +18,7 @@ from ....models import (
 )
 from ...vectors import checked_vector
 from ..index import IndexReader
-from . import reads, text_search
+from . import links, reads, text_search
 
 _UNASKED = (None,) * 6
 
@@ -83,6 +84,9 @@ class SnapshotReads:
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         return reads.adjacent(self._connection, content_hashes, limit, where)
+
+    async def linked(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Linked]:
+        return links.linked(self._connection, content_hashes, limit, where)
 
     async def chunk_similarities(
         self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
