@@ -115,7 +115,7 @@ async def check_embeddings(settings: Settings) -> EmbedderReport:
         report = await check_embedder(embedder)
     if folder is None:
         return report
-    about = FolderFacts(str(folder.files[0]), folder.layout.pooling, folder.query_prefix, folder.document_prefix)
+    about = FolderFacts(str(folder.files.model), folder.layout.pooling, folder.query_prefix, folder.document_prefix)
     return replace(report, folder=about, prefix_hints=folder.prefix_hints)
 
 
