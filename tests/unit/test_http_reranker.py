@@ -107,6 +107,7 @@ def scored(*pairs: tuple[Any, Any]) -> list[dict[str, Any]]:
         json.dumps(scored((0, 1.0), (1, None), (2, 3.0))),
         json.dumps(scored((0, 1.0), (1, float("nan")), (2, 3.0))),
         json.dumps(scored((0, 1.0), (1, float("inf")), (2, 3.0))),
+        json.dumps(scored((0, 1.0), (1, -1e200), (2, 3.0))),
         json.dumps([{"index": 0, "relevance_score": 1.0}] * 3),
     ],
 )

@@ -1,12 +1,12 @@
 """Scores from a re-ranking server that speaks the protocol of TEI, or that of Cohere, Jina, vLLM and others."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from ..embeddings.json_server import JsonServer
 from ..errors import RerankerUnavailable
+from .base import MAX_SCORE
 
 RerankApi: TypeAlias = Literal["tei", "cohere"]
 
@@ -74,10 +74,10 @@ def _scored(api: RerankApi, answer: Any) -> list[tuple[Any, Any]]:
 
 
 def _in_order(scored: list[tuple[Any, Any]], texts: int) -> list[float]:
-    """ValueError unless every text has one finite score: a text that is left out would silently come last."""
+    """ValueError unless every text has one sound score: a text that is left out would silently come last."""
     found: dict[int, float] = {}
     for index, score in scored:
-        if type(index) is not int or type(score) not in {int, float} or not math.isfinite(score):
+        if type(index) is not int or type(score) not in {int, float} or not abs(score) <= MAX_SCORE:
             raise ValueError(f"the score {score!r} of the text {index!r}")
         found[index] = float(score)
     if len(scored) != texts or found.keys() != set(range(texts)):

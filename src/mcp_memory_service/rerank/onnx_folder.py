@@ -15,6 +15,7 @@ from ..embeddings.model_thread import ModelThread
 from ..embeddings.onnx_graph import OnnxGraph
 from ..embeddings.onnx_model import BATCH_TOKENS, batches_by_length, model_inputs, padded
 from ..errors import ConfigurationError, RerankerUnavailable
+from .base import MAX_SCORE
 
 LOGITS = "logits"
 # A score for each pair, or one for each of "no answer" and "an answer"; three and more are another task.
@@ -76,8 +77,8 @@ class CrossEncoder:
         ids, type_ids = padded([pair.ids for pair in batch], self._source.pad_id), padded([p.type_ids for p in batch])
         inputs = model_inputs(self._source.inputs, ids, mask, type_ids)
         scores = _relevance(self._session.run([self._source.output], inputs)[0], len(batch))
-        if not np.isfinite(scores).all():
-            raise RerankerUnavailable("The re-ranking model made a score that is not finite.")
+        if not (np.abs(scores) <= MAX_SCORE).all():
+            raise RerankerUnavailable("The re-ranking model made a score that is not finite, or beyond all measure.")
         return scores.tolist()
 
 
