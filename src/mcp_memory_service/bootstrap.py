@@ -159,10 +159,10 @@ async def open_service(
     for a large SQLite store, its index.
     """
     async with AsyncExitStack() as opened:
+        reranking = await opened.enter_async_context(open_reranking(settings))
         storage, embedder = await opened.enter_async_context(
             open_backends(settings, with_index=warm_up, must_exist=must_exist)
         )
-        reranking = await opened.enter_async_context(open_reranking(settings))
         searchers = searcher_pool(settings, embedder) if warm_up else None
         if searchers:
             opened.push_async_callback(searchers.close)
