@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .access.authentication import Authentication
 from .access.keys import KeyRing
-from .config import EmbeddingSettings, QdrantSettings, Settings, is_loopback
+from .config import EmbeddingSettings, QdrantSettings, RerankSettings, Settings, is_loopback
 from .embeddings.base import Embedder
 from .embeddings.checking import EmbedderReport, FolderFacts, check_embedder
 from .errors import ConfigurationError, InvalidInput, MemoryServiceError
 from .hybrid_search import indexed_text
 from .models import Progress
+from .rerank.base import Reranker
+from .rerank.checking import CrossEncoderFacts, RerankerReport, check_reranker
 from .searcher_process import COMMAND, SearcherSetup
-from .services import MemoryService, PoolLimits, SearcherPool, ServiceLimits
+from .services import MemoryService, PoolLimits, Reranking, SearcherPool, ServiceLimits
 from .storage.ports import Store
 from .storage.ports.upkeep import Upkeep
 from .storage.sqlite_vec import (
@@ -35,6 +37,7 @@ from .timestamps import now_microseconds
 
 if TYPE_CHECKING:
     from .embeddings.model_folder import FolderModel
+    from .rerank.onnx_folder import CrossEncoderFolder
     from .storage.qdrant import QdrantOptions, QdrantStorage
 
 
@@ -115,8 +118,35 @@ async def check_embeddings(settings: Settings) -> EmbedderReport:
         report = await check_embedder(embedder)
     if folder is None:
         return report
-    about = FolderFacts(str(folder.files[0]), folder.layout.pooling, folder.query_prefix, folder.document_prefix)
+    about = FolderFacts(str(folder.files.model), folder.layout.pooling, folder.query_prefix, folder.document_prefix)
     return replace(report, folder=about, prefix_hints=folder.prefix_hints)
+
+
+@asynccontextmanager
+async def open_reranking(settings: Settings) -> AsyncGenerator[Reranking | None, None]:
+    """None if it is switched off."""
+    if settings.rerank.backend == "off":
+        yield None
+        return
+    reranker = _reranker(settings)
+    try:
+        chosen = settings.rerank
+        yield Reranking(reranker, chosen.top_n, chosen.weight, chosen.timeout_seconds)
+    finally:
+        await reranker.close()
+
+
+async def check_reranking(settings: Settings) -> RerankerReport:
+    """Tries the configured re-ranker, and tells what is known of a model folder."""
+    async with open_reranking(settings) as reranking:
+        if reranking is None:
+            raise ConfigurationError("Nothing is re-ranked: name a folder, or set MCP_MEMORY_RERANK_BACKEND.")
+        report = await check_reranker(reranking.reranker)
+    if settings.rerank.backend != "onnx":
+        return report
+    folder = _cross_encoder(settings.rerank)
+    facts = CrossEncoderFacts(str(folder.files.model), tuple(folder.inputs), folder.output, folder.max_tokens)
+    return replace(report, folder=facts)
 
 
 @asynccontextmanager
@@ -129,6 +159,7 @@ async def open_service(
     for a large SQLite store, its index.
     """
     async with AsyncExitStack() as opened:
+        reranking = await opened.enter_async_context(open_reranking(settings))
         storage, embedder = await opened.enter_async_context(
             open_backends(settings, with_index=warm_up, must_exist=must_exist)
         )
@@ -143,6 +174,7 @@ async def open_service(
                 settings.max_content_chars, settings.max_memories, settings.trash_days, settings.similar_on_store
             ),
             searchers=searchers,
+            reranking=reranking,
             zone=settings.zone,
         )
         if warm_up:
@@ -275,3 +307,24 @@ def _model_folder(settings: EmbeddingSettings) -> "FolderModel":
     assert settings.folder, "checked by the settings"
     # The settings have the names of the choices.
     return read_model_folder(settings.folder, Choices(**settings.model_dump(include={f.name for f in fields(Choices)})))
+
+
+def _reranker(settings: Settings) -> Reranker:
+    chosen = settings.rerank
+    if chosen.backend == "onnx":
+        from .rerank.onnx_folder import OnnxReranker  # noqa: PLC0415
+
+        embedding = settings.embedding  # one machine, whichever model it is
+        return OnnxReranker(_cross_encoder(chosen), embedding.threads, embedding.idle_seconds or None)
+    from .rerank.http import HttpReranker, RerankServer  # noqa: PLC0415
+
+    assert chosen.url, "checked by the settings"
+    api_key = chosen.api_key.get_secret_value() if chosen.api_key else None
+    return HttpReranker(RerankServer(chosen.url, chosen.api, chosen.model, api_key, chosen.timeout_seconds))
+
+
+def _cross_encoder(settings: RerankSettings) -> "CrossEncoderFolder":
+    from .rerank.onnx_folder import read_cross_encoder  # noqa: PLC0415
+
+    assert settings.folder, "checked by the settings"
+    return read_cross_encoder(settings.folder, settings.model_file)

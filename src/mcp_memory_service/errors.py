@@ -25,6 +25,7 @@ MemoryServiceError
 │   └── EngineTooOld          the SQLite library or the Qdrant server is too old to be trusted
 ├── Unavailable               may work again later
 │   ├── EmbedderUnavailable   no embedding can be made now
+│   ├── RerankerUnavailable   no text can be scored against a query now
 │   ├── StorageUnavailable    the store cannot be read or written now
 │   │   ├── BackendUnavailable    the server that holds the memories does not answer
 │   │   ├── StorageReadOnly       the store can be read but not written
@@ -183,6 +184,10 @@ class Unavailable(MemoryServiceError):
 
 class EmbedderUnavailable(Unavailable):
     code = "embedder_unavailable"
+
+
+class RerankerUnavailable(Unavailable):
+    code = "reranker_unavailable"
 
 
 class StorageUnavailable(Unavailable):

@@ -16,7 +16,7 @@ from tests.support.patience import HANG_SECONDS
 from mcp_memory_service.hybrid_search import RankingPolicy, indexed_text
 from mcp_memory_service.models import MemoryDraft, SearchRequest
 from mcp_memory_service.searcher_process import COMMAND, SearcherSetup
-from mcp_memory_service.services import MemoryService, PoolLimits, SearcherPool, SearchResult
+from mcp_memory_service.services import MemoryService, PoolLimits, Reranking, SearcherPool, SearchResult
 from mcp_memory_service.storage.sqlite_vec import IndexOptions, LiveIndex, SqliteVecStorage
 
 BIRDS = ("kestrel", "heron", "wren", "siskin", "plover")
@@ -26,7 +26,12 @@ LIMITS = PoolLimits(max_processes=1, crowd=2, answer_seconds=HANG_SECONDS)
 
 @asynccontextmanager
 async def shared_service(
-    path: Path, limits: PoolLimits = LIMITS, *, min_memories: int = 50, command: Sequence[str] = COMMAND
+    path: Path,
+    limits: PoolLimits = LIMITS,
+    *,
+    min_memories: int = 50,
+    command: Sequence[str] = COMMAND,
+    reranking: Reranking | None = None,
 ) -> AsyncGenerator[tuple[MemoryService, SearcherPool], None]:
     """With an index in a file, unless `min_memories` is more than there are."""
     store = await SqliteVecStorage.open(
@@ -39,7 +44,7 @@ async def shared_service(
     setup = SearcherSetup(path, WordEmbedder.model_id, WordEmbedder.dimension, False, min_memories)
     pool = SearcherPool(command, setup, limits)
     try:
-        service = MemoryService(store, WordEmbedder(), POLICY, searchers=pool)
+        service = MemoryService(store, WordEmbedder(), POLICY, searchers=pool, reranking=reranking)
         await service.store_batch(
             [MemoryDraft(f"note {number} of a {BIRDS[number % 5]}", (BIRDS[number % 5],)) for number in range(100)]
         )
@@ -50,8 +55,10 @@ async def shared_service(
         await store.close()
 
 
-async def crowd(service: MemoryService, query: str = "a heron", searches: int = 6) -> list[SearchResult]:
-    return await asyncio.gather(*(service.search(SearchRequest(query)) for _ in range(searches)))
+async def crowd(
+    service: MemoryService, query: str = "a heron", searches: int = 6, *, rerank: bool | None = None
+) -> list[SearchResult]:
+    return await asyncio.gather(*(service.search(SearchRequest(query, rerank=rerank)) for _ in range(searches)))
 
 
 async def until(is_so: Callable[[], bool], meanwhile: Callable[[], Awaitable[object]]) -> None:
@@ -61,8 +68,8 @@ async def until(is_so: Callable[[], bool], meanwhile: Callable[[], Awaitable[obj
             await asyncio.sleep(0.01)
 
 
-async def started(service: MemoryService, pool: SearcherPool) -> int:
-    await until(lambda: bool(pool.processes), lambda: crowd(service))
+async def started(service: MemoryService, pool: SearcherPool, *, rerank: bool | None = None) -> int:
+    await until(lambda: bool(pool.processes), lambda: crowd(service, rerank=rerank))
     return pool.processes[0]
 
 

@@ -7,7 +7,7 @@ from typing import Any, Never, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from mcp_memory_service.errors import EmbedderUnavailable, StorageUnavailable
+from mcp_memory_service.errors import EmbedderUnavailable, RerankerUnavailable, StorageUnavailable
 from mcp_memory_service.hybrid_search.text.words import split_words
 from mcp_memory_service.models import Vector
 from mcp_memory_service.storage.ports import SearchWork, Store
@@ -93,3 +93,28 @@ def counted(method: Method, calls: Counter[str]) -> Method:
         return await method(*arguments)
 
     return noting
+
+
+class WordReranker:
+    """Scores a text by the share of its words that the query has: short ones that say nothing else come first."""
+
+    model_id = "words"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, list[str]]] = []
+
+    async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        self.asked.append((query, list(texts)))
+        wanted = set(split_words(query))
+        return [len(wanted & set(split_words(text))) / max(1, len(split_words(text))) for text in texts]
+
+    async def warm_up(self) -> None:
+        await self.scores("warm up", ["warm up"])
+
+    async def close(self) -> None:
+        pass
+
+
+class BrokenReranker(WordReranker):
+    async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        raise RerankerUnavailable("The re-ranking server is down.")

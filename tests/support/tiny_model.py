@@ -68,23 +68,30 @@ def write_graph(
     which of them there are and of what shape they claim to be."""
     inputs = inputs or {"input_ids": INT64, "attention_mask": INT64}
     outputs = outputs or {"last_hidden_state": (BATCH, LENGTH, DIMENSION)}
-    nodes = [_node("Gather", ["words", "input_ids"], "tokens")]
-    axes = [_attribute("axes", 7, [varint(8 << 3), varint(1)]), _attribute("keepdims", 2, [varint(3 << 3), varint(0)])]
+    nodes = [node("Gather", ["words", "input_ids"], "tokens")]
+    axes = [_attribute("axes", 7, [varint(8 << 3), varint(1)]), number("keepdims", 0)]
     for name in outputs:
         is_mean = name == "sentence_embedding"
-        nodes.append(_node("ReduceMean" if is_mean else "Identity", ["tokens"], name, axes if is_mean else ()))
-    shape = [varint(1 << 3) + varint(size) for size in vectors.shape]
-    weights = [*shape, varint(2 << 3), varint(FLOAT), *delimited(8, [b"words"]), *delimited(9, [vectors.tobytes()])]
+        nodes.append(node("ReduceMean" if is_mean else "Identity", ["tokens"], name, axes if is_mean else ()))
+    weights = tensor("words", FLOAT, vectors.shape, vectors.tobytes())
     if external:
         entries = {"location": external, "offset": "0", "length": str(vectors.nbytes)}
         held = [delimited(13, [*delimited(1, [k.encode()]), *delimited(2, [v.encode()])]) for k, v in entries.items()]
         weights = [*weights[:-3], *(part for entry in held for part in entry), varint(14 << 3), varint(1)]
         path.with_name(external).write_bytes(vectors.tobytes())
-    graph = [
-        *(part for node in nodes for part in delimited(1, [node])),
-        *delimited(2, [b"tiny"]),
-        *delimited(5, weights),
-    ]
+    write_model(path, nodes, [weights], inputs, outputs)
+
+
+def write_model(
+    path: Path,
+    nodes: Sequence[bytes],
+    weights: Sequence[Sequence[bytes | memoryview]],
+    inputs: Mapping[str, int],
+    outputs: Mapping[str, Sequence[int | str]],
+) -> None:
+    """The file of a graph whose inputs are a number for each token."""
+    graph = [*(part for node in nodes for part in delimited(1, [node])), *delimited(2, [b"tiny"])]
+    graph += [part for each in weights for part in delimited(5, each)]
     graph += [part for name, kind in inputs.items() for part in delimited(11, [_value(name, kind, (BATCH, LENGTH))])]
     graph += [part for name, sizes in outputs.items() for part in delimited(12, [_value(name, FLOAT, sizes)])]
     opset = delimited(8, [*delimited(1, [b""]), varint(2 << 3), varint(13)])
@@ -92,10 +99,20 @@ def write_graph(
     path.write_bytes(b"".join([varint(1 << 3), varint(8), *delimited(7, graph), *opset]))
 
 
-def _node(op_type: str, inputs: Sequence[str], output: str, attributes: Sequence[bytes] = ()) -> bytes:
+def tensor(name: str, kind: int, shape: Sequence[int], numbers: bytes) -> list[bytes | memoryview]:
+    sizes = [varint(1 << 3) + varint(size) for size in shape]
+    return [*sizes, varint(2 << 3), varint(kind), *delimited(8, [name.encode()]), *delimited(9, [numbers])]
+
+
+def node(op_type: str, inputs: Sequence[str], output: str, attributes: Sequence[bytes] = ()) -> bytes:
     parts = [part for name in inputs for part in delimited(1, [name.encode()])]
     parts += [*delimited(2, [output.encode()]), *delimited(4, [op_type.encode()])]
     return b"".join([*parts, *(part for attribute in attributes for part in delimited(5, [attribute]))])
+
+
+def number(name: str, value: int) -> bytes:
+    """An attribute of a node."""
+    return _attribute(name, 2, [varint(3 << 3), varint(value)])
 
 
 def _attribute(name: str, kind: int, value: Sequence[bytes]) -> bytes:

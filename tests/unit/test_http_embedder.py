@@ -9,7 +9,7 @@ import httpx
 import numpy as np
 import pytest
 
-from mcp_memory_service.embeddings import http as http_embedder
+from mcp_memory_service.embeddings import json_server
 from mcp_memory_service.embeddings.http import EmbeddingApi, EmbeddingServer, HttpEmbedder
 from mcp_memory_service.errors import EmbedderUnavailable
 
@@ -18,7 +18,7 @@ Answer = Callable[[httpx.Request], httpx.Response]
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_embedder, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(json_server, "FIRST_PAUSE_SECONDS", 0.001)
 
 
 def embedder(answer: Answer, api: EmbeddingApi = "openai", dimension: int | None = None, **more: Any) -> HttpEmbedder:
@@ -111,7 +111,7 @@ async def test_a_lasting_fault_is_given_up_after_a_few_tries():
 
     with pytest.raises(EmbedderUnavailable, match="ConnectTimeout"):
         await embedder(down).embed(["a"])
-    assert len(calls) == http_embedder.ATTEMPTS
+    assert len(calls) == json_server.ATTEMPTS
 
 
 async def test_a_refusal_is_not_repeated():

@@ -131,14 +131,16 @@ def test_the_model_is_found_where_exporters_put_it(tmp_path: Path, name: str):
     folder = write_folder(tmp_path / "tiny")
     (folder / "onnx").mkdir()
     (folder / "model.onnx").rename(folder / name)
-    assert read_model_folder(folder).files[0] == folder / name
+    assert read_model_folder(folder).files.model == folder / name
 
 
 def test_of_several_models_the_whole_one_or_the_named_one_is_taken(tmp_path: Path):
     folder = write_folder(tmp_path / "tiny")
     shutil.copy(folder / "model.onnx", folder / "model_quantized.onnx")
-    assert read_model_folder(folder).files[0].name == "model.onnx"
-    assert read_model_folder(folder, Choices(model_file="model_quantized.onnx")).files[0].name == "model_quantized.onnx"
+    assert read_model_folder(folder).files.model.name == "model.onnx"
+    assert (
+        read_model_folder(folder, Choices(model_file="model_quantized.onnx")).files.model.name == "model_quantized.onnx"
+    )
 
 
 async def test_weights_beside_the_graph_belong_to_the_model(tmp_path: Path):

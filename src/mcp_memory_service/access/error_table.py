@@ -59,6 +59,7 @@ ERROR_TABLE: Mapping[type[errors.MemoryServiceError], ErrorAnswer] = {
     errors.EngineTooOld: ErrorAnswer(500, ExitCode.STORE_REFUSED),
     errors.Unavailable: _UNAVAILABLE,
     errors.EmbedderUnavailable: _UNAVAILABLE,
+    errors.RerankerUnavailable: _UNAVAILABLE,
     errors.StorageUnavailable: _UNAVAILABLE,
     errors.BackendUnavailable: _UNAVAILABLE,
     errors.StorageReadOnly: _UNAVAILABLE,

@@ -52,6 +52,12 @@ RANKING: Mapping[str, Flag] = {
     ),
     "recency_decay": click.option("--recency-decay", type=float, help="Per day, 0 = off [MCP_MEMORY_RECENCY_DECAY]"),
 }
+RERANKING: Mapping[str, Flag] = {
+    "rerank_backend": click.option("--rerank-backend", help="off, onnx or http [MCP_MEMORY_RERANK_BACKEND]"),
+    "rerank_folder": click.option(
+        "--rerank-folder", type=click.Path(path_type=Path), help="Cross-encoder to use [MCP_MEMORY_RERANK_FOLDER]"
+    ),
+}
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, in the shape of the REST answer")
 PLAIN_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON")
 """For commands that REST has no like of."""

@@ -114,6 +114,7 @@ for _name, _target, _summary in (
     ("import", "transfer.import_memories", "Store every line of FILE (JSON Lines; - is standard input)."),
     ("export", "transfer.export", "Write all memories as JSON Lines to the new file FILE, or to standard output."),
     ("embeddings", "embeddings.embeddings", "Check a model that turns texts into vectors."),
+    ("rerank", "rerank.rerank", "Check a model that puts the first results of a search in a new order."),
     ("keys", "keys.keys", "Keys for several callers, each with its namespaces and scopes."),
     ("demo", "demo.demo", "Store a dozen memories in a temporary file and show a search with its score breakdown."),
     ("eval", "eval.evaluation", "Measure how well memories are found, and fit the weights to a store."),

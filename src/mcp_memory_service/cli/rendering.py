@@ -20,6 +20,7 @@ from ..schemas import (
     MemoryOut,
     PagedOut,
     PurgedOut,
+    RerankOut,
     RetrieveOut,
     StatsOut,
     StoredOut,
@@ -100,7 +101,8 @@ def render_explanation(explained: ExplainOut) -> str:
     lines += [f"  {line}" for line in _time(explained.time_understood)]
     lines.append(
         f"  recency x {explained.recency_factor:.4f}, time x {explained.time_factor:.4f},"
-        f" update x {explained.update_factor:.4f}, final score {explained.final_score:.6f}"
+        f"{_reranked(explained.rerank)} update x {explained.update_factor:.4f},"
+        f" final score {explained.final_score:.6f}"
     )
     if explained.outranked_by:
         lines += ["", "Before it:"]
@@ -271,9 +273,18 @@ def _reason(hit: HitOut) -> str:
 
 
 def _arithmetic(debug: DebugOut) -> str:
-    return (
+    total = (
         f"(vector {debug.vector_rrf:.6f} + tag {debug.tag_boost:.6f} + keyword {debug.keyword_rrf:.6f}"
         f" + neighbour {debug.neighbour_boost:.6f})"
-        f" x recency {debug.recency_factor:.4f} x time {debug.time_factor:.4f} x update {debug.update_factor:.4f}"
+        f" x recency {debug.recency_factor:.4f} x time {debug.time_factor:.4f}"
+    )
+    if debug.rerank:
+        total = f"({total} x {1 - debug.rerank.weight:.4g} + rerank {debug.rerank.contribution:.6f})"
+    return (
+        f"{total} x update {debug.update_factor:.4f}"
         f" = {debug.final_score:.6f}; tags matched: {', '.join(debug.tag_matches) or 'none'}"
     )
+
+
+def _reranked(rerank: RerankOut | None) -> str:
+    return f" x {1 - rerank.weight:.4g} + rerank {rerank.contribution:.6f}," if rerank else ""

@@ -13,14 +13,17 @@ from .loading import (
 )
 from .other_product import about_other_product
 from .qdrant import QdrantSettings
+from .rerank import RERANK_PREFIX, RerankSettings
 from .settings import Settings, is_loopback, require_key_for_open_address
 
 __all__ = [
     "EMBEDDING_PREFIX",
+    "RERANK_PREFIX",
     "EmbeddingSettings",
     "EnvFile",
     "HybridSearchSettings",
     "QdrantSettings",
+    "RerankSettings",
     "SettingInForce",
     "Settings",
     "about_other_product",

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from .sources import ENV_PREFIX, EnvironmentSettings, from_environment, header_secret, http_address
+from .sources import ENV_PREFIX, EnvironmentSettings, from_environment, header_secret, http_address, whole_path
 
 EMBEDDING_PREFIX = f"{ENV_PREFIX}EMBEDDING_"
 
@@ -70,14 +70,7 @@ class EmbeddingSettings(EnvironmentSettings):
 
     _url_is_http = field_validator("url")(http_address)
     _key_fits_a_header = field_validator("api_key")(header_secret)
-
-    @field_validator("folder")
-    @classmethod
-    def _expand_home(cls, folder: Path | None) -> Path | None:
-        try:
-            return folder and folder.expanduser().absolute()
-        except RuntimeError as error:
-            raise ValueError(f"cannot be found: {error}") from error
+    _folder_is_whole = field_validator("folder")(whole_path)
 
     @model_validator(mode="after")
     def _backend_has_what_it_needs(self) -> "EmbeddingSettings":

@@ -16,10 +16,17 @@ from .env_files import EnvFile
 from .hybrid import HybridSearchSettings
 from .other_product import VARIABLES as OF_OTHER_PRODUCT
 from .qdrant import QdrantSettings
+from .rerank import RerankSettings
 from .settings import Settings
 from .sources import ENV_PREFIX, SECRETS_DIR_VARIABLE, EnvironmentSettings, without_password
 
-_GROUPS: tuple[type[EnvironmentSettings], ...] = (Settings, HybridSearchSettings, EmbeddingSettings, QdrantSettings)
+_PREFIXED: Mapping[str, type[EnvironmentSettings]] = {
+    "embedding": EmbeddingSettings,
+    "rerank": RerankSettings,
+    "qdrant": QdrantSettings,
+}
+"""Groups whose variables and flags begin with their names."""
+_GROUPS: tuple[type[EnvironmentSettings], ...] = (Settings, HybridSearchSettings, *_PREFIXED.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +42,32 @@ def load_settings(overrides: Mapping[str, Any] | None = None, env_file: EnvFile 
     """Settings with flags winning over the environment, and that over a file; a bad value is one line that says what is
     allowed.
 
-    `overrides` holds field names of `Settings`, of `HybridSearchSettings` and (as `qdrant_…` and `embedding_…`) of the
-    other groups, side by side as the flags are.
+    `overrides` holds field names of `Settings`, of `HybridSearchSettings` and (as `qdrant_…`, `embedding_…` and
+    `rerank_…`) of the other groups, side by side as the flags are.
     """
     folder = os.environ.get(SECRETS_DIR_VARIABLE)
     if folder and not Path(folder).is_dir():
         raise ConfigurationError(f"{SECRETS_DIR_VARIABLE}: {folder} is no folder.")
     given = {name: value for name, value in (overrides or {}).items() if value is not None}
     hybrid = {name: given.pop(name) for name in HybridSearchSettings.model_fields if name in given}
-    qdrant = {name: given.pop(f"qdrant_{name}") for name in QdrantSettings.model_fields if f"qdrant_{name}" in given}
-    fields = EmbeddingSettings.model_fields
-    embedding = {name: given.pop(f"embedding_{name}") for name in fields if f"embedding_{name}" in given}
     try:
         groups: dict[str, Any] = {
             "hybrid": HybridSearchSettings(**_in_file(HybridSearchSettings, env_file) | hybrid),
-            "embedding": EmbeddingSettings(**_in_file(EmbeddingSettings, env_file) | embedding),
-            "qdrant": QdrantSettings(**_in_file(QdrantSettings, env_file) | qdrant),
+            **{prefix: _group(prefix, group, given, env_file) for prefix, group in _PREFIXED.items()},
         }
         return Settings(**_in_file(Settings, env_file) | groups | given)
     except ValidationError as error:
         raise ConfigurationError("; ".join(_explain(error))) from None
     except SettingsError as error:
         raise ConfigurationError(f"A setting cannot be read: {error}") from None
+
+
+def _group(
+    prefix: str, group: type[EnvironmentSettings], given: dict[str, Any], env_file: EnvFile | None
+) -> EnvironmentSettings:
+    """A group from the flags that are its own, which are taken from what is given."""
+    own = {name: given.pop(f"{prefix}_{name}") for name in group.model_fields if f"{prefix}_{name}" in given}
+    return group(**_in_file(group, env_file) | own)
 
 
 def unknown_variables(names: Iterable[str]) -> list[str]:
@@ -77,7 +88,7 @@ def settings_in_force(
 ) -> Iterator[SettingInForce]:
     """Every setting with where its value comes from; secrets are masked. The arguments are those of `load_settings`,
     and what it returned."""
-    for group in (settings, settings.hybrid, settings.embedding, settings.qdrant):
+    for group in (settings, settings.hybrid, settings.embedding, settings.rerank, settings.qdrant):
         values = group.model_dump(mode="json")
         for variable, name in _variables(type(group)):
             origin = _origin(variable, overrides, env_file)
@@ -113,11 +124,7 @@ def _set_in_environment() -> set[str]:
 def _variables(group: type[EnvironmentSettings]) -> list[tuple[str, str]]:
     """The variables of a group, each with the name of its field."""
     prefix = group.model_config.get("env_prefix")
-    return [
-        (f"{prefix}{name.upper()}", name)
-        for name in group.model_fields
-        if name not in {"hybrid", "embedding", "qdrant"}
-    ]
+    return [(f"{prefix}{name.upper()}", name) for name in group.model_fields if name not in {"hybrid", *_PREFIXED}]
 
 
 def allowed_range(field: FieldInfo) -> str | None:

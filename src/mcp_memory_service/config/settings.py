@@ -15,7 +15,8 @@ from .embedding import EmbeddingSettings
 from .hybrid import HybridSearchSettings
 from .other_product import BACKENDS as BACKENDS_OF_OTHER_PRODUCT
 from .qdrant import QdrantSettings
-from .sources import ENV_PREFIX, EnvironmentSettings, from_environment, http_address
+from .rerank import RerankSettings
+from .sources import ENV_PREFIX, EnvironmentSettings, from_environment, http_address, whole_path
 
 MIN_API_KEY_CHARS = 16
 TOOLSETS = ("core", "search", "life", "feedback")
@@ -138,6 +139,7 @@ class Settings(EnvironmentSettings):
     )
     hybrid: HybridSearchSettings = Field(default_factory=HybridSearchSettings)
     embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    rerank: RerankSettings = Field(default_factory=RerankSettings)
     qdrant: QdrantSettings = Field(default_factory=QdrantSettings)
 
     @property
@@ -162,14 +164,9 @@ class Settings(EnvironmentSettings):
     @field_validator("sqlite_path", "keys_file", "certfile", "keyfile")
     @classmethod
     def _expand_home(cls, path: Path | None) -> Path | None:
-        if path is None:
-            return None
         if str(path) == ":memory:":
             raise ValueError("must name a file; memories are kept")
-        try:
-            return path.expanduser().absolute()
-        except RuntimeError as error:
-            raise ValueError(f"cannot be found: {error}") from error
+        return whole_path(path)
 
     @field_validator("storage_backend", mode="before")
     @classmethod

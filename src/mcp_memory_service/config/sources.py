@@ -1,6 +1,7 @@
 """Where settings come from: flags, then the environment, then a `.env` file, then files of secrets."""
 
 import os
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -48,6 +49,14 @@ def http_address(url: str | None) -> str | None:
     if not valid:
         raise ValueError("must be an http or https address")
     return url
+
+
+def whole_path(path: Path | None) -> Path | None:
+    """From the root, with ~ as the home folder."""
+    try:
+        return path and path.expanduser().absolute()
+    except RuntimeError as error:
+        raise ValueError(f"cannot be found: {error}") from error
 
 
 def without_password(value: Any) -> Any:

@@ -1,26 +1,19 @@
 """Vectors from an embedding server that speaks the OpenAI, TEI or Ollama protocol."""
 
-import asyncio
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import httpx
 import numpy as np
 
-from ..backoff import backoff
 from ..errors import EmbedderUnavailable
 from ..models import Vector
+from .json_server import JsonServer
 
 EmbeddingApi: TypeAlias = Literal["openai", "tei", "ollama"]
-
-ATTEMPTS = 3
-FIRST_PAUSE_SECONDS = 0.2
-MAX_PAUSE_SECONDS = 2.0
-# Worth another try: the server is starting, busy or was cut off. Anything else would fail again.
-RETRY_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +36,13 @@ class HttpEmbedder:
     def __init__(self, server: EmbeddingServer, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self._server = server
         self._dimension = server.dimension
-        headers = {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}
-        self._client = httpx.AsyncClient(
-            base_url=server.url.rstrip("/"), headers=headers, timeout=server.timeout_seconds, transport=transport
+        self._asked = JsonServer(
+            "The embedding server",
+            server.url,
+            server.api_key,
+            server.timeout_seconds,
+            EmbedderUnavailable,
+            transport,
         )
 
     @property
@@ -76,7 +73,7 @@ class HttpEmbedder:
         await self.embed_query("warm up")
 
     async def close(self) -> None:
-        await self._client.aclose()
+        await self._asked.close()
 
     def _prefixes(self) -> str:
         """Vectors with other prefixes are others."""
@@ -85,14 +82,14 @@ class HttpEmbedder:
 
     async def _embed_batch(self, batch: Sequence[str]) -> list[Vector]:
         path, body = _request(self._server, list(batch))
-        answer = await self._post(path, body)
+        answer = await self._asked.post(path, body)
         try:
             rows = _vectors(self._server.api, answer)
             vectors = [_unit_vector(row) for row in rows]
         except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise EmbedderUnavailable(f"The embedding server sent an answer of an unknown form: {error!r}") from error
+            raise self._asked.unusable(f"an answer of an unknown form: {error!r}") from error
         if len(vectors) != len(batch):
-            raise EmbedderUnavailable(f"The embedding server sent {len(vectors)} vectors for {len(batch)} texts.")
+            raise self._asked.unusable(f"{len(vectors)} vectors for {len(batch)} texts")
         self._check_dimension(vectors)
         return vectors
 
@@ -100,32 +97,7 @@ class HttpEmbedder:
         for vector in vectors:
             self._dimension = self._dimension or vector.size
             if vector.size != self._dimension:
-                raise EmbedderUnavailable(
-                    f"The embedding server sent a vector of {vector.size} numbers where {self._dimension} are expected."
-                )
-
-    async def _post(self, path: str, body: Mapping[str, object]) -> Any:
-        """All tries together keep the time-out. Errors name the kind of fault only: messages may hold keys."""
-        problem = "no answer"
-        pauses = backoff(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
-        try:
-            async with asyncio.timeout(self._server.timeout_seconds):
-                for attempt in range(ATTEMPTS):
-                    if attempt:
-                        await asyncio.sleep(next(pauses))
-                    try:
-                        response = await self._client.post(path, json=body)
-                    except (httpx.HTTPError, httpx.InvalidURL) as error:
-                        problem = type(error).__name__
-                        continue
-                    if response.is_success:
-                        return _parsed(response)
-                    problem = f"HTTP {response.status_code}"
-                    if response.status_code not in RETRY_STATUSES:
-                        break
-        except TimeoutError:
-            problem = f"{problem} within {self._server.timeout_seconds:g} s"
-        raise EmbedderUnavailable(f"The embedding server failed ({problem}).")
+                raise self._asked.unusable(f"a vector of {vector.size} numbers where {self._dimension} are expected")
 
 
 def _request(server: EmbeddingServer, texts: list[str]) -> tuple[str, dict[str, object]]:
@@ -147,13 +119,6 @@ def _vectors(api: EmbeddingApi, answer: Any) -> list[Any]:
             return list(answer["embeddings"])
         case "tei":
             return list(answer)
-
-
-def _parsed(response: httpx.Response) -> Any:
-    try:
-        return response.json()
-    except (ValueError, RecursionError) as error:
-        raise EmbedderUnavailable("The embedding server sent an answer that is not JSON.") from error
 
 
 def _unit_vector(row: Sequence[float]) -> Vector:

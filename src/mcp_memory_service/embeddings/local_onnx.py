@@ -1,10 +1,10 @@
 """A model in this process: no PyTorch, no server, and searches do not wait for stores."""
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from ..errors import EmbedderUnavailable
@@ -12,6 +12,7 @@ from ..malloc import return_unused_memory
 from ..models import Vector
 from .chunks import estimated_tokens
 from .minilm import MiniLM
+from .model_thread import ModelThread
 from .onnx_model import BATCH_TOKENS, ModelSource, OnnxModel, batches_by_length
 
 T = TypeVar("T")
@@ -45,12 +46,8 @@ class LocalEmbedder:
     def __init__(self, threads: int, idle_seconds: float | None = None, source: ModelSource | None = None) -> None:
         """Without a source, the model that comes along."""
         self.source: ModelSource = source or MiniLM()
-        self._onnx_threads = threads
-        self._idle_seconds = idle_seconds
-        self._last_used = 0.0
-        self._idle_check: asyncio.TimerHandle | None = None
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
-        self._model: OnnxModel | None = None
+        load = partial(self.source.load, threads)
+        self._thread = ModelThread("embedding model", load, EmbedderUnavailable, idle_seconds)
         self._waiting: deque[_SingleText] = deque()  # filled by callers, emptied by the thread
 
     @property
@@ -68,7 +65,7 @@ class LocalEmbedder:
     @property
     def is_loaded(self) -> bool:
         """Whether the model is in memory."""
-        return self._model is not None
+        return self._thread.is_loaded
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         return await self._embed([self.source.document_prefix + text for text in texts])
@@ -78,7 +75,6 @@ class LocalEmbedder:
         return vector
 
     async def _embed(self, texts: Sequence[str]) -> list[Vector]:
-        self._drop_when_idle()
         if len(texts) != 1:
             return await self._embed_many(texts)
         single = _SingleText(texts[0], Future())
@@ -90,24 +86,9 @@ class LocalEmbedder:
         await self.embed_query("warm up")
 
     async def close(self) -> None:
-        if self._idle_check is not None:
-            self._idle_check.cancel()
-        await asyncio.to_thread(self._thread.shutdown, wait=True, cancel_futures=True)
+        await self._thread.close()
         while self._waiting:
             self._waiting.popleft().vector.cancel()
-
-    def _drop_when_idle(self) -> None:
-        if self._idle_seconds is not None and self._idle_check is None:
-            self._idle_check = asyncio.get_running_loop().call_later(self._idle_seconds, self._drop_if_idle)
-
-    def _drop_if_idle(self) -> None:
-        assert self._idle_seconds is not None, "nothing else has it called"
-        rest = self._idle_seconds - (time.monotonic() - self._last_used)
-        if rest > 0:
-            self._idle_check = asyncio.get_running_loop().call_later(rest, self._drop_if_idle)
-        else:
-            self._idle_check = None
-            self._thread.submit(self._drop_model)
 
     async def _embed_many(self, texts: Sequence[str]) -> list[Vector]:
         token_ids: list[list[int]] = []
@@ -120,23 +101,18 @@ class LocalEmbedder:
             found = await self._in_turn(lambda model, together=together: model.run(together))
             vectors.update(zip(batch, found, strict=True))
         if sum(map(len, token_ids)) > LARGE_CALL_TOKENS:
-            await self._on_thread(return_unused_memory)
+            await self._thread.run(return_unused_memory)
         return [vectors[position] for position in range(len(token_ids))]
 
     async def _in_turn(self, job: Callable[[OnnxModel], T]) -> T:
         def after_single_texts() -> T:
             self._answer_single_texts()
-            return self._with_model(job)
+            return self._thread.with_model(job)
 
-        return await self._on_thread(after_single_texts)
-
-    async def _on_thread(self, job: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, job)
-
-    # From here on all is run by the one thread, job after job: the model is loaded once, and nothing needs a lock.
+        return await self._thread.run(after_single_texts)
 
     def _answer_single_texts(self) -> None:
-        """Embed those that have waited longest, together; a failure is for them and nobody else."""
+        """By the thread: embed those that have waited longest, together; a failure is for them and nobody else."""
         together: list[_SingleText] = []
         while self._waiting and len(together) < MAX_TOGETHER:
             single = self._waiting.popleft()
@@ -145,26 +121,10 @@ class LocalEmbedder:
         if not together:
             return
         try:
-            vectors = self._with_model(lambda model: model.embedded([single.text for single in together]))
+            vectors = self._thread.with_model(lambda model: model.embedded([single.text for single in together]))
         except EmbedderUnavailable as error:
             for single in together:
                 single.vector.set_exception(error)
         else:
             for single, vector in zip(together, vectors, strict=True):
                 single.vector.set_result(vector)
-
-    def _drop_model(self) -> None:
-        self._model = None
-        return_unused_memory()
-
-    def _with_model(self, job: Callable[[OnnxModel], T]) -> T:
-        try:
-            self._model = self._model or self.source.load(self._onnx_threads)
-            return job(self._model)
-        except EmbedderUnavailable:
-            raise
-        except Exception as error:  # of the runtime or the tokenizer, which do not say what they may raise
-            problem = "failed" if self._model else "cannot be loaded"
-            raise EmbedderUnavailable(f"The embedding model {problem}: {error}") from error
-        finally:
-            self._last_used = time.monotonic()

@@ -80,24 +80,32 @@ class OnnxModel:
 
     def run(self, batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """The direction of each text, as a vector of length 1."""
-        longest = max(len(ids) for ids in batch)
-        input_ids = np.full((len(batch), longest), self._layout.pad_id, dtype=np.int64)
-        mask = np.zeros_like(input_ids)
-        for row, ids in enumerate(batch):
-            input_ids[row, : len(ids)] = ids
-            mask[row, : len(ids)] = 1
-        answer: NDArray[Any] = self.session.run([self._layout.output], self._inputs(input_ids, mask))[0]
+        mask = padded([[1] * len(ids) for ids in batch])
+        inputs = model_inputs(self._layout.inputs, padded(batch, self._layout.pad_id), mask, np.zeros_like(mask))
+        answer: NDArray[Any] = self.session.run([self._layout.output], inputs)[0]
         pooled = _pooled(answer.astype(np.float32, copy=False), mask, self._layout.pooling)
         lengths = np.linalg.norm(pooled, axis=1, keepdims=True)
         if not (np.isfinite(lengths).all() and lengths.all()):
             raise EmbedderUnavailable("The embedding model made a vector of zeros, or one that is not finite.")
         return (pooled / lengths).astype(np.float32)
 
-    def _inputs(self, input_ids: NDArray[np.int64], mask: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        made = {"input_ids": input_ids, "attention_mask": mask, "token_type_ids": np.zeros_like(mask)}
-        if "position_ids" in self._layout.inputs:
-            made["position_ids"] = np.zeros_like(mask) + np.arange(mask.shape[1])
-        return {name: made[name].astype(kind, copy=False) for name, kind in self._layout.inputs.items()}
+
+def padded(rows: Sequence[Sequence[int]], filler: int = 0) -> NDArray[np.int64]:
+    """As long as the longest of them."""
+    filled = np.full((len(rows), max(map(len, rows))), filler, dtype=np.int64)
+    for number, row in enumerate(rows):
+        filled[number, : len(row)] = row
+    return filled
+
+
+def model_inputs(
+    kinds: Mapping[str, str], input_ids: NDArray[np.int64], mask: NDArray[np.int64], type_ids: NDArray[np.int64]
+) -> dict[str, NDArray[Any]]:
+    """Those that a graph asks for, with numbers of the type that it says."""
+    made = {"input_ids": input_ids, "attention_mask": mask, "token_type_ids": type_ids}
+    if "position_ids" in kinds:
+        made["position_ids"] = np.zeros_like(mask) + np.arange(mask.shape[1])
+    return {name: made[name].astype(kind, copy=False) for name, kind in kinds.items()}
 
 
 def _pooled(answer: NDArray[np.float32], mask: NDArray[np.int64], pooling: Pooling) -> NDArray[np.float32]:

@@ -1,5 +1,6 @@
 """What was measured, as values that go to JSON, and as tables for people."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -38,6 +39,8 @@ class RowReport:
     mean_alpha: float
     difference: RowDifference | None
     """None if the row is compared with no other."""
+    degraded: Mapping[str, int]
+    """How many queries were answered without a part, by what was missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,7 @@ def _row(answers: Sequence[Answer], difference: RowDifference | None) -> RowRepo
         latency_ms={f"p{share}": round(float(np.percentile(took, share)), 2) for share in (50, 95, 99)},
         mean_alpha=float(np.mean([answer.alpha for answer in answers])),
         difference=difference,
+        degraded=Counter(reason for answer in answers for reason in answer.degraded),
     )
 
 
@@ -113,6 +117,7 @@ def report_json(report: DatasetReport, policy: RankingPolicy, tuning: TuningRepo
             "queries_by_category": dict(row.queries_by_category),
             "latency_ms": dict(row.latency_ms),
             "mean_alpha": row.mean_alpha,
+            "degraded": dict(row.degraded),
             "paired_difference": _difference_json(row.difference) if row.difference else None,
         }
         for name, row in report.rows.items()
@@ -161,6 +166,12 @@ def render_report(report: DatasetReport) -> str:
             }
         ),
     ]
+    missing = [
+        f"{name}: {reason} in {count} of {report.queries} queries."
+        for name, row in report.rows.items()
+        for reason, count in row.degraded.items()
+    ]
+    parts += ["\n".join(missing)] if missing else []
     if any(row.by_category for row in report.rows.values()):
         parts.append(markdown_table(["NDCG@10 by category", "queries", *report.rows], _category_rows(report)))
     return "\n\n".join(parts)

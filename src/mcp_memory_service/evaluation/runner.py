@@ -24,7 +24,7 @@ from ..models import (
     SearchRequest,
     content_hash,
 )
-from ..services import AskedSignals, MemoryService, ServiceLimits
+from ..services import AskedSignals, MemoryService, Reranking, ServiceLimits
 from ..storage.ports import Store
 from ..timestamps import now_microseconds
 from .dataset import WHOLE_CORPUS, Dataset, Document, EvaluationQuery, Link
@@ -48,6 +48,8 @@ class Answer:
     measures: Measures
     took_ms: float
     alpha: float
+    degraded: tuple[str, ...] = ()
+    """What the search did without."""
 
 
 class Clock:
@@ -66,12 +68,20 @@ class Collections:
     The filter asks for a metadata key, of which a document has one for each collection that it is in.
     """
 
-    def __init__(self, storage: Store, embedder: Embedder, policy: RankingPolicy, *, filtered: bool = False) -> None:
+    def __init__(
+        self,
+        storage: Store,
+        embedder: Embedder,
+        policy: RankingPolicy,
+        *,
+        filtered: bool = False,
+        reranking: Reranking | None = None,
+    ) -> None:
         self._storage = storage
         self._embedder = embedder
         self._filtered = filtered
         self._clock = Clock()
-        self._service = MemoryService(storage, embedder, policy, ANY_LENGTH, now=self._clock)
+        self._service = MemoryService(storage, embedder, policy, ANY_LENGTH, now=self._clock, reranking=reranking)
         self._documents: dict[str, dict[str, list[str]]] = defaultdict(dict)
         self._hashes: dict[str, dict[str, str]] = defaultdict(dict)
         self._keys: dict[str, str] = {}
@@ -137,14 +147,15 @@ class Collections:
                 relevant[hashes[document]] = max(grade, relevant.get(hashes[document], 0.0))
         return relevant
 
-    async def answer(self, query: EvaluationQuery, mode: SearchMode) -> Answer:
+    async def answer(self, query: EvaluationQuery, mode: SearchMode, *, rerank: bool = False) -> Answer:
         service = self._service_for(query)
         where = (MetadataIs(self._keys[query.collection]),) if self._filtered else ()
         started = time.perf_counter()
-        found = await service.search(SearchRequest(query.text, page_size=DEPTH, mode=mode, metadata=where))
+        request = SearchRequest(query.text, page_size=DEPTH, mode=mode, metadata=where, rerank=rerank)
+        found = await service.search(request)
         took_ms = (time.perf_counter() - started) * 1000.0
         ranked = self.documents(query.collection, [hit.memory.content_hash for hit in found.results])
-        return Answer(query, measure(ranked, query.relevant), took_ms, found.alpha_used)
+        return Answer(query, measure(ranked, query.relevant), took_ms, found.alpha_used, found.degraded)
 
     async def ask_signals(self, query: EvaluationQuery) -> AskedSignals:
         assert not self._filtered, "signals are asked without a filter"
@@ -168,6 +179,7 @@ class Row:
     mode: SearchMode
     compared_with: tuple[str, ...] = ()
     """Other rows, the best of which is the reference."""
+    rerank: bool = False
 
 
 def rows_of(collections: Collections) -> dict[str, Row]:
@@ -191,7 +203,7 @@ async def ask_dataset(dataset: Dataset, rows: Mapping[str, Row], progress: Progr
     answers: dict[str, list[Answer]] = {name: [] for name in rows}
     for number, query in enumerate(dataset.queries, start=1):
         for name, row in rows.items():
-            answers[name].append(await row.collections.answer(query, row.mode))
+            answers[name].append(await row.collections.answer(query, row.mode, rerank=row.rerank))
         progress(f"ask {dataset.name}", number, len(dataset.queries))
     return answers
 

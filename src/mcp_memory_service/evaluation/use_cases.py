@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..bootstrap import Backends, open_backends
+from ..bootstrap import Backends, open_backends, open_reranking
 from ..config import Settings
 from ..errors import ConfigurationError, InvalidInput
 from ..hybrid_search import RankingPolicy
@@ -52,11 +52,14 @@ async def run_dataset(
     """Store a dataset in a temporary store and measure every row."""
     options, policy = options or RunOptions(), settings.hybrid.policy()
     async with _temporary_store(settings, cache) as (storage, embedder), AsyncExitStack() as opened:
-        collections = Collections(storage, embedder, policy)
+        reranking = await opened.enter_async_context(open_reranking(settings))
+        collections = Collections(storage, embedder, policy, reranking=reranking)
         await collections.load(dataset, progress)
         rows = rows_of(collections)
         if dataset.links and policy.graph_weight > 0:
             rows |= without_links(collections, policy)
+        if reranking:
+            rows["hybrid, re-ranked"] = Row(collections, "hybrid", compared_with=("hybrid",), rerank=True)
         if options.filtered and len(dataset.collections) > 1:
             one_store, _ = await opened.enter_async_context(_temporary_store(settings, cache))
             together = Collections(one_store, embedder, policy, filtered=True)

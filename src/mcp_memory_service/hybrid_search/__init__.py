@@ -17,6 +17,7 @@ from .graph import LEADERS, LinkBoost, Links, Route, link_boosts
 from .likeness import MIN_LIKENESS, compared_words, likeness, mean_direction
 from .policy import CLASSIC, FusionMethod, GraphForm, RankingName, RankingPolicy
 from .recency import apply_recency_decay, apply_time_hint, recency_factor
+from .rerank import RERANK, lift_updates_among, rerank
 from .sessions import missing_neighbours, neighbour_boosts
 from .signals import (
     GRAPH,
@@ -52,6 +53,7 @@ __all__ = [
     "MAX_PASSAGE_CHARS",
     "MIN_LIKENESS",
     "NEIGHBOUR",
+    "RERANK",
     "SIGNALS",
     "STOP_WORDS",
     "TAG",
@@ -97,6 +99,7 @@ __all__ = [
     "indexed_text",
     "is_at_least",
     "lift_updates",
+    "lift_updates_among",
     "likeness",
     "limit_alpha_for_named_tags",
     "link_boosts",
@@ -110,6 +113,7 @@ __all__ = [
     "query_terms",
     "read_period",
     "recency_factor",
+    "rerank",
     "rrf_score",
     "share_of_best",
     "shared_ranks",

@@ -73,6 +73,8 @@ class SearchRequest:
     """Nothing at all, if the search is less sure than this."""
     full: bool = False
     """Long contents whole, not as passages."""
+    rerank: bool | None = None
+    """Whether a cross-encoder puts the first results in a new order; None leaves it to the setting."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from .answers import (
     ranking_of,
     search_of,
 )
-from .breakdown import DebugOut, EvidenceOut, TimeOut
+from .breakdown import DebugOut, EvidenceOut, RerankOut, TimeOut
 from .explanation import ExplainOut
 from .fields import (
     MAX_ERRORS,
@@ -91,6 +91,7 @@ __all__ = [
     "PurgeIn",
     "PurgedOut",
     "RankedOut",
+    "RerankOut",
     "RetagIn",
     "RetrieveIn",
     "RetrieveOut",

@@ -5,7 +5,19 @@ from typing import Self
 
 from pydantic import BaseModel, Field
 
-from ..hybrid_search import KEYWORD, NEIGHBOUR, TAG, VECTOR, Evidence, FusionMethod, RankingName, TimeHint, Vote, Wanted
+from ..hybrid_search import (
+    KEYWORD,
+    NEIGHBOUR,
+    RERANK,
+    TAG,
+    VECTOR,
+    Evidence,
+    FusionMethod,
+    RankingName,
+    TimeHint,
+    Vote,
+    Wanted,
+)
 from ..services.search.results import ScoreBreakdown
 from ..timestamps import from_microseconds
 from .fields import StoredMoment
@@ -14,11 +26,14 @@ TIME = "The time that the query names, near which memories came first; null if n
 EVIDENCE = "What alpha was chosen by; null if it was given, or could not be chosen by the query"
 UPDATE = "Above 1 if it seems to update an older memory, whose score it got so as to come before it"
 
+RERANKED = "Only if the first results of the search were re-ranked by a cross-encoder"
+
 
 class SignalOut(BaseModel):
     rank: int = Field(description="Place in this signal, from 1; equal matches share the middle place of their group")
     score: float = Field(
-        description="Cosine similarity for vectors, BM25 for keywords, summed idf for tags, boost for neighbours"
+        description="Cosine similarity for vectors, BM25 for keywords, summed idf for tags, boost for neighbours, the"
+        " model's own score for rerank"
     )
 
     @classmethod
@@ -26,10 +41,27 @@ class SignalOut(BaseModel):
         return cls.model_validate(vote, from_attributes=True)
 
 
+class RerankOut(BaseModel):
+    """What re-ranking did to a score: it kept 1 - weight of it, and added the contribution."""
+
+    weight: float
+    rank: int | None = Field(description="By the cross-encoder alone, from 1; null if it was not among the first")
+    score: float | None = Field(description="Of the cross-encoder, on a scale of its own")
+    contribution: float
+
+    @classmethod
+    def of(cls, weight: float, vote: Vote | None) -> "RerankOut | None":
+        if not weight:
+            return None
+        rank, score, contribution = vote or (None, None, 0.0)
+        return cls(weight=weight, rank=rank, score=score, contribution=contribution)
+
+
 class DebugOut(BaseModel):
     """The arithmetic of a score: final_score = (vector_rrf + tag_boost + keyword_rrf + neighbour_boost) *
     recency_factor * time_factor * update_factor. The first three are weight times scaled score, or weight / (k + rank)
-    with fusion `rrf`."""
+    with fusion `rrf`. If it was re-ranked, final_score = ((the same sum) * recency_factor * time_factor *
+    (1 - rerank.weight) + rerank.contribution) * update_factor."""
 
     vector_score: float | None
     vector_rank: int | None
@@ -45,6 +77,7 @@ class DebugOut(BaseModel):
     recency_factor: float
     time_factor: float = Field(description="By how near it is to the time that the query names; 1 if it names none")
     update_factor: float = Field(description=UPDATE)
+    rerank: RerankOut | None = Field(default=None, exclude_if=lambda rerank: rerank is None, description=RERANKED)
     final_score: float
     alpha_prior: float | None = Field(
         description="By the size of the corpus, before the query; null if alpha was given"
@@ -72,6 +105,7 @@ class DebugOut(BaseModel):
             recency_factor=breakdown.recency_factor,
             time_factor=breakdown.time_factor,
             update_factor=breakdown.update_factor,
+            rerank=RerankOut.of(breakdown.rerank_weight, votes.get(RERANK)),
             final_score=breakdown.final_score,
             alpha_prior=breakdown.alpha_prior,
             alpha_used=breakdown.alpha_used,

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, Field
 
-from ..hybrid_search import SIGNALS, Vote
+from ..hybrid_search import RERANK, SIGNALS, Vote
 from ..models import SearchMode
 from ..services.search.results import Explanation
-from .breakdown import EVIDENCE, TIME, UPDATE, EvidenceOut, SignalOut, TimeOut
+from .breakdown import EVIDENCE, RERANKED, TIME, UPDATE, EvidenceOut, RerankOut, SignalOut, TimeOut
 
 AHEAD_CHARS = 200
 
 
 class VoteOut(SignalOut):
-    contribution: float = Field(description="To the fused score, before recency")
+    contribution: float = Field(description="To the fused score, before recency; that of rerank, to the final score")
 
 
 class AheadOut(BaseModel):
@@ -31,6 +31,11 @@ class ExplainOut(BaseModel):
     mode: SearchMode
     summary: str = Field(description="The whole in one sentence")
     rank: int | None = Field(description="Its place in the answer; null if it is not in it")
+    rank_before_rerank: int | None = Field(
+        default=None,
+        exclude_if=lambda rank: rank is None,
+        description="Only if the first results were re-ranked: its place before that",
+    )
     page: int | None
     total: int
     filtered_by: list[str] = Field(description="The filters that leave it out")
@@ -39,6 +44,7 @@ class ExplainOut(BaseModel):
     recency_factor: float
     time_factor: float = Field(description="By how near it is to the time that the query names; 1 if it names none")
     update_factor: float = Field(description=UPDATE)
+    rerank: RerankOut | None = Field(default=None, exclude_if=lambda rerank: rerank is None, description=RERANKED)
     final_score: float
     alpha_used: float
     time_understood: TimeOut | None = Field(default=None, description=TIME)
@@ -58,6 +64,7 @@ class ExplainOut(BaseModel):
             mode=request.mode,
             summary=explained.summary,
             rank=explained.rank,
+            rank_before_rerank=explained.rank_before,
             page=None if explained.rank is None else -(-explained.rank // request.page_size),
             total=explained.total,
             filtered_by=list(explained.filtered_by),
@@ -66,6 +73,7 @@ class ExplainOut(BaseModel):
             recency_factor=explained.recency_factor,
             time_factor=explained.time_factor,
             update_factor=explained.update_factor,
+            rerank=RerankOut.of(explained.rerank_weight, explained.signals.get(RERANK)),
             time_understood=TimeOut.of(explained.time),
             final_score=explained.final_score,
             alpha_used=explained.alpha_used,

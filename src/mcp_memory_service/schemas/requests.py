@@ -220,6 +220,11 @@ class SearchIn(PagedIn):
     )
     vector_weight: float | None = Field(default=None, ge=0, le=1, description="Weight of meaning; see fts_weight")
     as_of: AsOf = None
+    rerank: bool | None = Field(
+        default=None,
+        description="Whether a cross-encoder puts the first results in a new order, in any mode; null = in hybrid"
+        " searches if MCP_MEMORY_RERANK_BACKEND is set",
+    )
 
     def request(self) -> SearchRequest:
         request = self._as(SearchRequest)

@@ -2,6 +2,7 @@
 
 from .memory_service import MemoryService
 from .outcomes import BulkOutcome, Context, Overview
+from .search.reranking import Reranking
 from .search.results import MemoryListing, SearchResult
 from .search.searchers import PoolLimits, SearcherPool
 from .search.signals import AskedSignals
@@ -26,6 +27,7 @@ __all__ = [
     "MigrationReport",
     "Overview",
     "PoolLimits",
+    "Reranking",
     "SearchResult",
     "SearcherPool",
     "ServiceLimits",

@@ -38,6 +38,7 @@ from .life import Life
 from .outcomes import MAX_FOUND, MAX_OVERVIEW_TAGS, MAX_PINNED, MAX_RECENT, BulkOutcome, Context, Overview
 from .search.cached_inputs import MAX_NAMESPACES, CachedInputs, SharedInputs
 from .search.explanation import Explainer
+from .search.reranking import Reranking
 from .search.results import Explanation, MemoryListing, Paging, SearchResult
 from .search.search import Search
 from .search.searchers import SearcherPool
@@ -57,9 +58,11 @@ class _Shared:
         storage: Store,
         embedder: Embedder,
         searchers: SearcherPool | None,
+        reranking: Reranking | None,
         monotonic_seconds: Callable[[], float],
     ) -> None:
         self.searchers = searchers
+        self.reranking = reranking
         self.embedder = TrackedEmbedder(embedder, monotonic_seconds)
         self.inputs = SharedInputs(self.embedder)
         self.health = HealthCheck(storage, self.embedder)
@@ -83,12 +86,13 @@ class MemoryService:
         *,
         tuned: Callable[[TunedWeights | None], RankingPolicy] | None = None,
         searchers: SearcherPool | None = None,
+        reranking: Reranking | None = None,
         zone: tzinfo = UTC,
         shared: _Shared | None = None,
     ) -> None:
         """`tuned` gives the policy in place of `policy`, from the weights that were tuned for a namespace; `zone`
-        is that of words such as `yesterday`."""
-        self._shared = shared or _Shared(storage, embedder, searchers, monotonic_seconds)
+        is that of words such as `yesterday`. Without `reranking` no search is re-ranked."""
+        self._shared = shared or _Shared(storage, embedder, searchers, reranking, monotonic_seconds)
         self._shared.by_namespace[namespace] = self
         self._storage = storage
         self._namespace = namespace
@@ -102,7 +106,9 @@ class MemoryService:
         inputs = CachedInputs(storage, self._shared.inputs, namespace, monotonic_seconds)
         self._tags = inputs.tags
         self._storing = Storing(storage, self._shared.embedder, limits or ServiceLimits(), namespace, now, zone)
-        self._search = Search(storage, inputs, policy or RankingPolicy(), now, monotonic_seconds, zone)
+        self._search = Search(
+            storage, inputs, policy or RankingPolicy(), now, monotonic_seconds, zone, self._shared.reranking
+        )
         self._tuned = tuned
         self._in_namespace: Callable[[str], MemoryService] = lambda other: MemoryService(
             storage,
@@ -174,7 +180,7 @@ class MemoryService:
             request = replace(request, alpha=alpha, tags=request.tags or ())
         where, searchers = self._filter_of(request), self._shared.searchers
         search = await self._tuned_search()
-        if searchers is None:
+        if searchers is None or search.reranks(request):  # they have no cross-encoder, which takes most of the time
             return await search.run(request, where)
         return await searchers.run(search, request, where)
 
@@ -366,6 +372,8 @@ class MemoryService:
 
     async def warm_up(self) -> None:
         await self._shared.health.warm_up()
+        if self._shared.reranking is not None:
+            await self._shared.reranking.warm_up()
 
     async def _tuned_search(self) -> Search:
         """With the weights that this namespace had when it was first searched."""

@@ -5,11 +5,11 @@ from typing import Any, cast
 import click
 
 from ...config import EnvFile, SettingInForce, Settings, load_settings, settings_in_force
-from ..flags import PLAIN_JSON, RANKING, STORAGE, chosen_env_file, together
+from ..flags import PLAIN_JSON, RANKING, RERANKING, STORAGE, chosen_env_file, together
 from ..logs import log_to_stderr
 from ..rendering import show
 
-FLAGS = {**STORAGE, **RANKING}
+FLAGS = {**STORAGE, **RANKING, **RERANKING}
 
 
 @click.command()

@@ -28,7 +28,7 @@ from ...evaluation.use_cases import (
     sweep_store,
     tune_store,
 )
-from ..flags import JSON, RANKING, STORAGE, with_settings
+from ..flags import JSON, RANKING, RERANKING, STORAGE, with_settings
 from ..progress import ProgressLine
 from ..rendering import show
 from ..terminal import say
@@ -73,7 +73,7 @@ def evaluation() -> None:
 @click.option("--queries", type=click.IntRange(min=1), help="Ask only so many queries of each set, evenly chosen")
 @CACHE
 @JSON
-@with_settings(RANKING)
+@with_settings({**RANKING, **RERANKING})
 def run(
     folders: tuple[Path, ...],
     out: Path | None,
@@ -88,12 +88,14 @@ def run(
     """Measure vector, keyword and hybrid search on evaluation sets.
 
     A set is a folder with corpus.jsonl, queries.jsonl (each may be gzipped) and qrels.tsv. It is stored in a temporary
-    store with the configured embeddings; your own memories are not touched.
+    store with the configured embeddings; your own memories are not touched. If a re-ranker is configured, hybrid search
+    is also measured with it.
 
     \b
     Example:
       mcp-memory eval run --data sets/scifact --data sets/cosqa --out results
       mcp-memory eval run --data sets/scifact --compare fusion=rrf --compare hybrid_alpha=0.5
+      mcp-memory eval run --data sets/scifact --rerank-backend onnx --rerank-folder ~/models/ms-marco-MiniLM-L-6-v2
     """
     policy = settings.hybrid.policy()
     options = RunOptions(tuned, filtered, {changes: changed_policy(policy, changes) for changes in compared})

@@ -8,7 +8,7 @@ from ...config import Settings
 from ...schemas import ExplainOut, ListIn, ListOut, PagedOut, RetrieveIn, RetrieveOut, StatsOut
 from ...services import MemoryService
 from ...services.write.checks import MAX_PAGE_SIZE
-from ..flags import JSON, LIFE_FILTERS, LISTING, RANKING, STORAGE, parsed_as, with_settings
+from ..flags import JSON, LIFE_FILTERS, LISTING, RANKING, RERANKING, STORAGE, parsed_as, with_settings
 from ..local_service import ask
 from ..pages import whole_page
 from ..rendering import render_explanation, render_hits, render_memories, render_stats, show
@@ -28,11 +28,12 @@ from ..rendering import render_explanation, render_hits, render_memories, render
 @click.option("--fts-weight", type=float, help="Weight of words and tags, with --vector-weight in place of --alpha")
 @click.option("--vector-weight", type=float, help="Weight of meaning, with --fts-weight in place of --alpha")
 @click.option("--as-of", help="Answer as it would have then: ISO 8601, 7d, last week, 2026-05")
+@click.option("--rerank/--no-rerank", default=None, help="Put the first results in order by a cross-encoder, or do not")
 @click.option("--explain", "explained_hash", metavar="ID", help="Say why this memory is where it is")
 @click.option("--debug", is_flag=True, help="Show how each score came about")
 @click.option("--full", is_flag=True, help="Show whole contents, not only their beginning or best passages")
 @JSON
-@with_settings({**STORAGE, **RANKING})
+@with_settings({**STORAGE, **RANKING, **RERANKING})
 @parsed_as(RetrieveIn)
 def search(
     asked: RetrieveIn, limit: int, no_tags: bool, explained_hash: str | None, settings: Settings, as_json: bool

@@ -17,7 +17,7 @@ from ...access.keys import local_key
 from ...bootstrap import key_ring, open_service
 from ...config import Settings, is_loopback, require_key_for_open_address
 from ...errors import ConfigurationError
-from ..flags import RANKING, STORAGE, Flag, with_settings
+from ..flags import RANKING, RERANKING, STORAGE, Flag, with_settings
 from ..logs import logger
 from ..terminal import say
 
@@ -38,7 +38,7 @@ HTTP: dict[str, Flag] = {
 
 
 @click.command()
-@with_settings({**STORAGE, **RANKING, **HTTP}, env_of_current_folder=True)
+@with_settings({**STORAGE, **RANKING, **RERANKING, **HTTP}, env_of_current_folder=True)
 def serve(settings: Settings) -> None:
     """Serve REST and MCP (at /mcp) over HTTP.
 
@@ -103,7 +103,7 @@ async def _open_once(settings: Settings) -> None:
 
 
 @click.command()
-@with_settings({**STORAGE, **RANKING})
+@with_settings({**STORAGE, **RANKING, **RERANKING})
 def mcp(settings: Settings) -> None:
     """Serve MCP over standard input and output, for one client.
 

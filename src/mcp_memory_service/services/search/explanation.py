@@ -36,6 +36,7 @@ class Explainer:
             depth=await self._storage.count_all_memories(namespace),
         )
         rank = place_of(content_hash, answer.fused)
+        before = place_of(content_hash, answer.first_stage) if answer.first_stage else None
         followed = _candidate(content_hash, answer.fused if rank else whole.fused)
         return Explanation(
             memory=memory,
@@ -49,11 +50,13 @@ class Explainer:
             final_score=followed.score if followed else 0.0,
             alpha_used=answer.alpha,
             outranked_by=await self._ahead(namespace, answer.fused, rank),
-            alpha_for_first_page=await self._alpha_for_first_page(request, answer, content_hash, rank),
-            degraded=answer.results.degraded,
+            alpha_for_first_page=await self._alpha_for_first_page(request, answer, content_hash, before or rank),
+            degraded=answer.degraded,
             evidence=answer.evidence,
             time=answer.time,
             update_factor=(answer if rank else whole).update_factors.get(content_hash, 1.0),
+            rank_before=before,
+            rerank_weight=answer.rerank_weight if rank else 0.0,
         )
 
     async def _alpha_for_first_page(

@@ -13,7 +13,8 @@ HINTS = 3
 @dataclass(frozen=True, slots=True)
 class ScoreBreakdown:
     """How one score came about: `final_score = (sum of the contributions) · recency_factor · time_factor ·
-    update_factor`."""
+    update_factor`. If it was re-ranked, it is `((sum of the other contributions) · recency_factor · time_factor ·
+    (1 - rerank_weight) + contribution of the cross-encoder) · update_factor`."""
 
     contributions: Mapping[str, Vote]
     """By signal."""
@@ -30,6 +31,8 @@ class ScoreBreakdown:
     """By how near the memory is to the time that the query names; recency does not count then."""
     update_factor: float = 1.0
     """Above 1 for an update of an older memory: it got the score of that one."""
+    rerank_weight: float = 0.0
+    """Of the cross-encoder; 0 if the search was not re-ranked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,10 @@ class Explanation:
     time: TimeHint | None = None
     """The time that the query names, near which memories came first."""
     update_factor: float = 1.0
+    rank_before: int | None = None
+    """Its place before the first results were re-ranked; None if they were not, or it is not in the answer."""
+    rerank_weight: float = 0.0
+    """Of the cross-encoder in the final score."""
 
     @property
     def on_first_page(self) -> bool:
@@ -163,11 +170,14 @@ class Explanation:
     def summary(self) -> str:
         if self.filtered_by:
             return f"It is left out by: {', '.join(self.filtered_by)}."
-        if self.on_first_page:
-            return f"It is number {self.rank} of {self.total}."
         place = (
             "It is not among the ranked memories" if self.rank is None else f"It is number {self.rank} of {self.total}"
         )
+        before = self.rank_before
+        if before is not None:
+            place += f", and was number {before} before re-ranking"
+        if self.on_first_page or (before is not None and before <= self.request.page_size):
+            return f"{place}."
         if self.request.mode != "hybrid":
             return f"{place}; the mode {self.request.mode} has no alpha to change."
         if self.alpha_for_first_page is None:

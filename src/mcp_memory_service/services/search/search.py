@@ -6,7 +6,7 @@ is awaited but that snapshot (`storage/ports/search.py`).
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, tzinfo
 from typing import Any, TypeVar
 
@@ -45,12 +45,14 @@ from ...hybrid_search import (
     time_in,
 )
 from ...hybrid_search.columns.pool import Pool
-from ...models import Candidate, Confidence, Memory, MemoryFilter, SearchMode, SearchRequest, Vector, fold_tag
+from ...models import Candidate, Memory, MemoryFilter, SearchMode, SearchRequest, Vector, fold_tag
 from ...storage.ports import Snapshot, Store
 from ...timestamps import from_microseconds
 from .cached_inputs import CachedInputs
 from .passages import passages_of
 from .query import Missing, SignalQuery
+from .ranking import Page, Ranking
+from .reranking import Reranking
 from .results import Hit, Paging, ScoreBreakdown, SearchResult
 from .signals import (
     LEADING,
@@ -75,41 +77,9 @@ LONG_PAGE_CHARS = 20_000
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """All ranked memories of a search, before a page is cut."""
-
-    results: SignalResults
-    pool: Mapping[str, Sequence[Candidate]]
-    alpha: float
-    fused: Fused
-    evidence: Evidence | None
-    """What alpha was chosen by; None if it was given, or chosen by the size of the corpus."""
-    time: TimeHint | None = None
-    """The time that the query names, if it counted."""
-    prior: float | None = None
-    """Alpha by the size of the corpus; None if it was given."""
-    update_factors: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Of memories that got the score of an older one, which they update, by id."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Page:
-    ranking: Ranking
-    paging: Paging
-    candidates: Fused
-    memories: Sequence[Memory]
-    chunks: ChunkSimilarities
-    """Of its long memories."""
-    hits: tuple[Hit, ...] | None
-    """None if they take long to make."""
-    confidence: Confidence
-    cut: bool
-    """Whether there are none because they are not sure enough."""
-
-
 class Search:
-    """`now` dates the memories and the queries, in `zone`; `monotonic_seconds` measures the search."""
+    """`now` dates the memories and the queries, in `zone`; `monotonic_seconds` measures the search. Without
+    `reranking` nothing is re-ranked."""
 
     def __init__(
         self,
@@ -119,6 +89,7 @@ class Search:
         now: Callable[[], int],
         monotonic_seconds: Callable[[], float],
         zone: tzinfo = UTC,
+        reranking: Reranking | None = None,
     ) -> None:
         self._storage = storage
         self.inputs = inputs
@@ -126,6 +97,10 @@ class Search:
         self._now = now
         self._seconds = monotonic_seconds
         self.zone = zone
+        self._reranking = reranking
+
+    def reranks(self, request: SearchRequest) -> bool:
+        return self._reranking is not None and self._reranking.is_wanted(request)
 
     async def query_vector(self, request: SearchRequest, where: MemoryFilter) -> Vector | Missing | None:
         """What `run` takes for the vector of the query; None if it needs none."""
@@ -134,12 +109,8 @@ class Search:
 
     async def run(self, request: SearchRequest, where: MemoryFilter, vector: Vector | None = None) -> SearchResult:
         """One page; with the vector of the query, if who asks has it."""
-        started, now = self._seconds(), self._now()
-
-        async def rank_and_page(results: SignalResults, snapshot: Snapshot) -> _Page:
-            return await self._page(request, where, await self.rank(request, where, results, snapshot, now), snapshot)
-
-        page = await self._asked(self._signal_query(request, where), rank_and_page, vector=vector)
+        started = self._seconds()
+        page = await self._ranked_page(request, where, vector)
         ranking = page.ranking
         hits = page.hits
         if hits is None:  # neither in the event loop, nor while the store is held
@@ -151,7 +122,7 @@ class Search:
             paging=page.paging,
             alpha_used=ranking.alpha,
             keywords=ranking.results.of(TAG).terms,
-            degraded=(*ranking.results.degraded, *page.chunks.degraded),
+            degraded=(*ranking.degraded, *page.chunks.degraded),
             took_ms=round((self._seconds() - started) * 1000, 3),
             evidence=ranking.evidence,
             confidence=page.confidence,
@@ -162,7 +133,9 @@ class Search:
         )
 
     async def ranking(self, request: SearchRequest, where: MemoryFilter, *, depth: int | None = None) -> Ranking:
-        """The ranking of which a page is the answer; with a depth, so deep into every signal."""
+        """The ranking of which a page is the answer; with a depth, so deep into every signal and not re-ranked."""
+        if depth is None and self.reranks(request):
+            return (await self._ranked_page(replace(request, page=1), where)).ranking
         now = self._now()
         query = self._signal_query(request, where)
         if depth is not None:
@@ -189,7 +162,20 @@ class Search:
 
     def with_policy(self, policy: RankingPolicy) -> "Search":
         """The same signals ranked by other numbers."""
-        return Search(self._storage, self.inputs, policy, self._now, self._seconds, self.zone)
+        return Search(self._storage, self.inputs, policy, self._now, self._seconds, self.zone, self._reranking)
+
+    async def _ranked_page(self, request: SearchRequest, where: MemoryFilter, vector: Vector | None = None) -> Page:
+        """Without its hits, if they take long to make."""
+        now = self._now()
+
+        async def rank_and_page(results: SignalResults, snapshot: Snapshot) -> Page:
+            return await self._page(request, where, await self.rank(request, where, results, snapshot, now), snapshot)
+
+        page = await self._asked(self._signal_query(request, where), rank_and_page, vector=vector)
+        if self._reranking is None or not page.memories or not self.reranks(request):
+            return page
+        # The store is not held any more.
+        return page.of(await self._reranking.rerank(page.ranking, request.query, page.memories, page.chunks))
 
     # prepare and ask
 
@@ -284,12 +270,14 @@ class Search:
             if isinstance(links, Links):
                 pool = pool.joined_by(GRAPH, links.candidates)
                 fused = self.fuse(pool, alpha, request.mode, now, time, links)
-        factors: Mapping[str, float] = {}
+        before, factors = None, dict[str, float]()
         if self._prefers_updates(weights, time):
+            before = fused
             possible = possible_updates(fused)
             if possible:
                 fused, factors = lift_updates(fused, await snapshot.reads.get_many(where.namespace, possible))
-        return Ranking(results, pool, alpha, fused, evidence, time, prior, factors)
+        off = ("rerank_off",) if request.rerank and self._reranking is None else ()
+        return Ranking(results, pool, alpha, fused, evidence, time, prior, factors, before, not_reranked=off)
 
     def fuse(
         self,
@@ -335,21 +323,25 @@ class Search:
 
     # page
 
-    async def _page(self, request: SearchRequest, where: MemoryFilter, ranking: Ranking, snapshot: Snapshot) -> _Page:
+    async def _page(self, request: SearchRequest, where: MemoryFilter, ranking: Ranking, snapshot: Snapshot) -> Page:
         ranked = len(ranking.fused)
         confidence = ranking.results.confidence if ranked else "none"
         cut = ranked > 0 and not is_at_least(confidence, request.min_confidence)
         paging = Paging(page=request.page, page_size=request.page_size, total=0 if cut else ranked)
         page = ranking.fused[:0] if cut else ranking.fused[paging.offset : paging.offset + paging.page_size]
-        memories = await snapshot.reads.get_many(where.namespace, page.content_hashes) if page else []
-        long = [each for each in memories if len(each.content) > MAX_PASSAGE_CHARS and not request.full]
+        reranking = self._reranking if page and self.reranks(request) else None
+        leading = ranking.fused[: reranking.top_n].content_hashes if reranking else []
+        ids = list(dict.fromkeys([*page.content_hashes, *leading]))
+        memories = await snapshot.reads.get_many(where.namespace, ids) if ids else []
+        in_part = not request.full or reranking
+        long = [each for each in memories if in_part and len(each.content) > MAX_PASSAGE_CHARS]
         vector, chunks = ranking.results.of(VECTOR).vector, UNKNOWN_SIMILARITIES
         if long and vector is not None:
             chunks = await ask_chunks(vector, long, snapshot.reads)
         # Snippets read every word: of short texts they are made before another thread would start.
         takes_long = bool(long) or sum([len(memory.content) for memory in memories]) > LONG_PAGE_CHARS
-        hits = None if takes_long else self._hits(request, ranking, page, memories, chunks)
-        return _Page(ranking, paging, page, memories, chunks, hits, confidence, cut)
+        hits = None if takes_long or reranking else self._hits(request, ranking, page, memories, chunks)
+        return Page(ranking, paging, page, memories, chunks, hits, confidence, cut)
 
     def _hits(
         self,
@@ -392,6 +384,7 @@ class Search:
             time_factor=candidate.recency_factor if ranking.time else 1.0,
             update_factor=ranking.update_factors.get(candidate.content_hash, 1.0),
             final_score=candidate.score,
+            rerank_weight=ranking.rerank_weight,
             alpha_prior=ranking.prior,
             alpha_used=ranking.alpha,
             ranking=self.policy.ranking,
