@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from ..hybrid_search.policy import CLASSIC, FusionMethod, RankingName, RankingPolicy
+from ..hybrid_search.policy import CLASSIC, FusionMethod, RankingName, RankingPolicy, RecencyMethod
 from ..models import TunedWeights
 from .sources import ENV_PREFIX, EnvironmentSettings, from_environment
 
@@ -33,6 +33,11 @@ class HybridSearchSettings(EnvironmentSettings):
         gt=0.0,
         le=100.0,
         description="Multiplies the odds of the vector signal where alpha adapts to the query; above 1 = trust it more",
+    )
+    recency: RecencyMethod = Field(
+        default=_RANKING.recency,
+        description="How age counts: decay = by the two settings below, tiers = 1.2 times the score up to 7 days, 1.1"
+        " times up to 30, as it is from then on",
     )
     recency_decay: float = Field(
         default=_RANKING.recency_decay,

@@ -15,8 +15,14 @@ from .evidence import (
 from .fusion import combine_results_rrf, fuse_rrf, fuse_scores, rrf_score
 from .graph import missing_neighbours, neighbour_boosts
 from .likeness import MIN_LIKENESS, compared_words, likeness, mean_direction
-from .policy import CLASSIC, FusionMethod, RankingName, RankingPolicy
-from .recency import apply_recency_decay, apply_time_hint, recency_factor
+from .policy import CLASSIC, FusionMethod, RankingName, RankingPolicy, RecencyMethod
+from .recency import (
+    apply_recency_decay,
+    apply_recency_tiers,
+    apply_time_hint,
+    recency_factor,
+    tiered_recency_factor,
+)
 from .signals import (
     KEYWORD,
     NEIGHBOUR,
@@ -59,6 +65,7 @@ __all__ = [
     "Pool",
     "RankingName",
     "RankingPolicy",
+    "RecencyMethod",
     "Signal",
     "TagVocabulary",
     "TimeHint",
@@ -70,6 +77,7 @@ __all__ = [
     "alpha_for_size",
     "alpha_from_evidence",
     "apply_recency_decay",
+    "apply_recency_tiers",
     "apply_time_hint",
     "as_rare_as_they_are_few",
     "best_first",
@@ -104,6 +112,7 @@ __all__ = [
     "snippet",
     "stands_alone",
     "tag_weights",
+    "tiered_recency_factor",
     "time_in",
     "vector_prominence",
     "vector_standing",

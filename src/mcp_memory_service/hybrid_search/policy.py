@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 FusionMethod: TypeAlias = Literal["rrf", "score"]
+RecencyMethod: TypeAlias = Literal["decay", "tiers"]
 RankingName: TypeAlias = Literal["measured", "classic"]
 
 
@@ -19,6 +20,10 @@ class RankingPolicy:
 
     vector_trust: float = 1.0
     """Multiplies the odds of the vector signal that a query's evidence gives."""
+
+    recency: RecencyMethod = "decay"
+    """In `tiers` the two numbers below do not count: a memory of the last 7 days has 1.2 times its score, one of the
+    last 30 days 1.1 times (`recency.py`)."""
 
     recency_decay: float = 0.01
     """Per day: half of the decaying part is gone after ln 2 / 0.01 ≈ 70 days."""
@@ -59,9 +64,14 @@ class RankingPolicy:
     """How many candidates each signal ranks, whatever the page: a pool that grew with the page would let
     memories change places between pages (docs/adr/0003)."""
 
+    @property
+    def counts_age(self) -> bool:
+        return self.recency == "tiers" or self.recency_decay > 0
+
 
 CLASSIC = RankingPolicy(
     ranking="classic",
+    recency="decay",
     recency_decay=0.01,
     recency_floor=0.0,
     query_dates=False,

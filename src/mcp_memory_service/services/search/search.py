@@ -25,6 +25,7 @@ from ...hybrid_search import (
     alpha_for_size,
     alpha_from_evidence,
     apply_recency_decay,
+    apply_recency_tiers,
     apply_time_hint,
     chosen_signals,
     fuse_rrf,
@@ -299,6 +300,8 @@ class Search:
         if time is not None:
             floor = policy.date_floor if time.wanted == "period" else policy.newest_floor
             return apply_time_hint(fused, time, now, floor)
+        if policy.recency == "tiers":
+            return apply_recency_tiers(fused, now)
         return apply_recency_decay(fused, policy.recency_decay, now, policy.recency_floor)
 
     def _time_of(self, request: SearchRequest, alpha: float) -> TimeHint | None:
@@ -313,7 +316,7 @@ class Search:
 
     def _prefers_updates(self, weights: Mapping[str, float], time: TimeHint | None) -> bool:
         """Whether an update comes before what it updates: where age counts, and the past is not asked for."""
-        by_score_and_age = self.policy.fusion == "score" and self.policy.recency_decay > 0
+        by_score_and_age = self.policy.fusion == "score" and self.policy.counts_age
         return by_score_and_age and not stands_alone(weights) and (time is None or time.wanted == "newest")
 
     def _alpha_of(self, results: SignalResults, evidence: Evidence | None, prior: float) -> float:
