@@ -56,6 +56,11 @@ class HybridSearchSettings(EnvironmentSettings):
         description="Rank memories first that are from the time a query names, such as in May 2026 or latest; off = by"
         " recency as ever",
     )
+    query_expansion: bool = Field(
+        default=_RANKING.query_expansion,
+        description="Add the three terms of the stored texts that are nearest to a query to it, for the vector signal"
+        " alone; `serve` and `mcp` embed the terms in the background and keep them beside the database file",
+    )
     adaptive_threshold_small: int = Field(
         default=_RANKING.adaptive_threshold_small,
         ge=0,

@@ -115,6 +115,7 @@ class Collections:
 
     async def answer(self, query: EvaluationQuery, mode: SearchMode) -> Answer:
         service = self._service_for(query)
+        await service.prepare_expansion()
         where = (MetadataIs(self._keys[query.collection]),) if self._filtered else ()
         started = time.perf_counter()
         found = await service.search(SearchRequest(query.text, page_size=DEPTH, mode=mode, metadata=where))

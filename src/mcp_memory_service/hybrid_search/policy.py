@@ -35,6 +35,10 @@ class RankingPolicy:
     query_dates: bool = True
     """Whether a time that the query names counts in place of recency (docs/adr/0019)."""
 
+    query_expansion: bool = False
+    """Whether the three terms of the corpus nearest to a query are added to it for the vector signal. It loses
+    on most sets (docs/adr/0026)."""
+
     date_floor: float = 0.4
     """What a memory far from that time keeps of its score. NDCG@10 with 0.6, 0.5 and 0.4: LoCoMo sessions .811, .814,
     .816, turns .5672, .5676, .5684 (docs/adr/0021)."""
@@ -75,6 +79,7 @@ CLASSIC = RankingPolicy(
     recency_decay=0.01,
     recency_floor=0.0,
     query_dates=False,
+    query_expansion=False,
     adaptive_threshold_small=500,
     adaptive_threshold_large=5000,
     tag_weight=1.0,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...errors import MemoryNotFound
-from ...hybrid_search import FusedCandidate, Vote
+from ...hybrid_search import VECTOR, FusedCandidate, Vote
 from ...hybrid_search.columns.candidates import Candidates
 from ...hybrid_search.explain import failed_filters, nearest_alpha, place_of
 from ...models import MemoryFilter, SearchRequest
@@ -54,6 +54,7 @@ class Explainer:
             evidence=answer.evidence,
             time=answer.time,
             update_factor=(answer if rank else whole).update_factors.get(content_hash, 1.0),
+            expanded_with=answer.results.of(VECTOR).terms,
         )
 
     async def _alpha_for_first_page(

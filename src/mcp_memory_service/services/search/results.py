@@ -30,6 +30,8 @@ class ScoreBreakdown:
     """By how near the memory is to the time that the query names; recency does not count then."""
     update_factor: float = 1.0
     """Above 1 for an update of an older memory: it got the score of that one."""
+    expanded_with: tuple[str, ...] = ()
+    """Terms of the corpus that were added to the query for the vector signal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ class SearchResult:
     after: int | None = None
     before: int | None = None
     """As the filters were understood."""
+    expanded_with: tuple[str, ...] = ()
+    """Terms of the corpus that were added to the query for the vector signal; none unless queries are expanded."""
 
     @property
     def confidence_note(self) -> str | None:
@@ -154,6 +158,8 @@ class Explanation:
     time: TimeHint | None = None
     """The time that the query names, near which memories came first."""
     update_factor: float = 1.0
+    expanded_with: tuple[str, ...] = ()
+    """As in the answer."""
 
     @property
     def on_first_page(self) -> bool:

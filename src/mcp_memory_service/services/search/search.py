@@ -42,12 +42,12 @@ from ...hybrid_search import (
     time_in,
 )
 from ...hybrid_search.columns.pool import Pool
-from ...models import Candidate, Confidence, Memory, MemoryFilter, SearchMode, SearchRequest, Vector, fold_tag
+from ...models import Candidate, Confidence, Memory, MemoryFilter, SearchMode, SearchRequest, fold_tag
 from ...storage.ports import Snapshot, Store
 from ...timestamps import from_microseconds
 from .cached_inputs import CachedInputs
 from .passages import passages_of
-from .query import Missing, SignalQuery
+from .query import Missing, QueryVector, SignalQuery
 from .results import Hit, Paging, ScoreBreakdown, SearchResult
 from .signals import (
     UNKNOWN_SIMILARITIES,
@@ -126,12 +126,12 @@ class Search:
         self._seconds = monotonic_seconds
         self.zone = zone
 
-    async def query_vector(self, request: SearchRequest, where: MemoryFilter) -> Vector | Missing | None:
+    async def query_vector(self, request: SearchRequest, where: MemoryFilter) -> QueryVector | Missing | None:
         """What `run` takes for the vector of the query; None if it needs none."""
         query = self._signal_query(request, where)
-        return await self.inputs.vector(query.text) if VECTOR in query.signals else None
+        return await self.inputs.query_vector(query) if VECTOR in query.signals else None
 
-    async def run(self, request: SearchRequest, where: MemoryFilter, vector: Vector | None = None) -> SearchResult:
+    async def run(self, request: SearchRequest, where: MemoryFilter, vector: QueryVector | None = None) -> SearchResult:
         """One page; with the vector of the query, if who asks has it."""
         started, now = self._seconds(), self._now()
 
@@ -158,6 +158,7 @@ class Search:
             time=ranking.time,
             after=where.after,
             before=where.before,
+            expanded_with=ranking.results.of(VECTOR).terms,
         )
 
     async def ranking(self, request: SearchRequest, where: MemoryFilter, *, depth: int | None = None) -> Ranking:
@@ -198,7 +199,7 @@ class Search:
         then: Callable[[SignalResults, Snapshot], Coroutine[Any, Any, T]],
         *,
         part_by_part: bool = False,
-        vector: Vector | None = None,
+        vector: QueryVector | None = None,
     ) -> T:
         """Prepared, asked of the store, and once more if it had changed meanwhile."""
         inputs = await self.inputs.prepare(query, vector)
@@ -242,6 +243,7 @@ class Search:
             every_tag=self.policy.ranking == "classic",
             time=self._time_of(request, BALANCED_ALPHA if alpha is None else alpha),
             with_history=request.include_superseded or request.as_of is not None,
+            expands=self.policy.query_expansion,
         )
 
     def _given_alpha(self, request: SearchRequest) -> float | None:
@@ -392,4 +394,5 @@ class Search:
             alpha_used=ranking.alpha,
             ranking=self.policy.ranking,
             fusion=self.policy.fusion,
+            expanded_with=ranking.results.of(VECTOR).terms,
         )

@@ -19,8 +19,8 @@ from datetime import tzinfo
 
 from ...backoff import backoff
 from ...hybrid_search import RankingPolicy
-from ...models import MemoryFilter, SearchRequest, Vector
-from .query import Missing
+from ...models import MemoryFilter, SearchRequest
+from .query import Missing, QueryVector
 from .results import SearchResult
 from .search import Search
 
@@ -52,7 +52,7 @@ class SearchTask:
 
     request: SearchRequest
     where: MemoryFilter
-    vector: Vector | None
+    vector: QueryVector | None
     writes: int
     """Of this service, so far: when it has grown, what the process knows of the tags is outdated."""
     policy: RankingPolicy
@@ -96,7 +96,7 @@ class SearcherPool:
         if searcher is not None:
             started = time.monotonic()
             vector = await search.query_vector(request, where)
-            if not isinstance(vector, Missing):
+            if not (isinstance(vector, Missing) or (vector and isinstance(vector.expansion, Missing))):
                 task = SearchTask(request, where, vector, search.inputs.tags.writes, search.policy, search.zone)
                 answer = await searcher.ask(task)
                 if answer is not None:
