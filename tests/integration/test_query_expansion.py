@@ -171,7 +171,9 @@ async def test_a_purge_leaves_no_word_in_any_file(storage: SqliteVecStorage, tmp
     outcome = await service.purge_memories(purged)
     assert outcome.erased
     assert files_with(b"latency", tmp_path) == set()
-    assert "latency" not in (await searched(service)).expanded_with
+    again = await service.store_memory(MemoryDraft("latency, said once"))
+    assert (await searched(service)).expanded_with == (), "nothing is left in memory"
+    await service.purge_memories([again.memory.content_hash])
     await service.prepare_expansion()
     assert "latency" not in (await searched(service)).expanded_with
     assert files_with(b"latency", tmp_path) == set()
@@ -183,10 +185,13 @@ async def test_what_was_read_before_a_purge_of_another_process_is_not_kept(stora
     ids = [hit.memory.content_hash for hit in (await searched(first)).results]
     other = await SqliteVecStorage.open(file, MeaningEmbedder.model_id, MeaningEmbedder.dimension, indexed_text)
     embedder = PurgesMeanwhile(lambda: other.purge("default", ids))
-    await service_of(storage, embedder, store_file=file).prepare_expansion()
-    await other.close()
-    assert embedder.embedded
+    late = service_of(storage, embedder, store_file=file)
+    await late.prepare_expansion()
+    assert "latency" in embedder.embedded
     assert files_with(b"latency", tmp_path) == set()
+    await late.store_memory(MemoryDraft("latency, said once"))
+    assert (await searched(late)).expanded_with == (), "nor in memory"
+    await other.close()
 
 
 async def test_an_embedder_that_fails_is_told_and_asked_again(store: MemoryStore):

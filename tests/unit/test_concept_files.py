@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mcp_memory_service.hybrid_search.concepts import Vocabulary
+from mcp_memory_service.private_files import remove_abandoned
 from mcp_memory_service.storage.concept_files import (
     concept_draft,
     concept_file,
@@ -93,5 +94,6 @@ def test_all_files_of_a_store_are_removed_and_no_others(store: Path, tmp_path: P
 def test_what_was_begun_before_a_purge_is_not_kept(store: Path):
     with concept_draft(store, "default") as draft:
         remove_concept_files(store)
+        assert remove_abandoned(store.parent) == [], "nothing is left to warn of"
         assert not draft.keep(KNOWN, MODEL)
     assert beside(store) == []

@@ -96,7 +96,7 @@ class SearcherPool:
         if searcher is not None:
             started = time.monotonic()
             vector = await search.query_vector(request, where)
-            if not (isinstance(vector, Missing) or (vector and isinstance(vector.expansion, Missing))):
+            if not isinstance(vector, Missing):
                 task = SearchTask(request, where, vector, search.inputs.tags.writes, search.policy, search.zone)
                 answer = await searcher.ask(task)
                 if answer is not None:
