@@ -176,9 +176,10 @@ async def open_service(
             searchers=searchers,
             reranking=reranking,
             zone=settings.zone,
+            store_file=settings.sqlite_path.resolve() if settings.storage_backend == "sqlite_vec" else None,
         )
         if warm_up:
-            for task in (service.warm_up(), _emptying_trash(service)):
+            for task in (service.warm_up(), _emptying_trash(service), service.keep_concepts_fresh()):
                 opened.push_async_callback(_ended, asyncio.create_task(task))
         yield service
 

@@ -77,7 +77,7 @@ def remove_abandoned(folder: Path) -> list[Path]:
             if _is_abandoned(part, files):
                 for file in files:
                     file.unlink(missing_ok=True)
-            else:
+            elif part.exists():  # of one that was removed while it is written, the lock is left
                 left.append(part)
     return left
 

@@ -35,6 +35,7 @@ queries = st.lists(st.sampled_from([*WORDS, *TAGS, '"', "unknown"]), min_size=1,
 policies = st.builds(
     RankingPolicy,
     hybrid_alpha=st.none() | st.floats(0, 1),
+    recency=st.sampled_from(["decay", "tiers"]),
     recency_decay=st.sampled_from([0.0, 0.01, 1.0]),
     recency_floor=st.sampled_from([0.0, 0.998, 1.0]),
     tag_weight=st.floats(0, 3),

@@ -41,6 +41,11 @@ async def test_an_update_stays_behind_where_age_does_not_count(store: MemoryStor
         assert contents(alone)[0] == OLD, "the order of one signal stays as it is"
 
 
+async def test_an_update_comes_first_where_age_counts_in_tiers(store: MemoryStore):
+    service = await stored(store, RankingPolicy(recency="tiers", recency_decay=0.0))
+    assert contents(await service.search(SearchRequest(ASKED)))[0] == NEW
+
+
 async def test_the_arithmetic_tells_of_an_update(store: MemoryStore):
     service = await stored(store)
     request = SearchRequest(ASKED, debug=True)

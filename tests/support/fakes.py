@@ -53,6 +53,24 @@ class BrokenEmbedder(WordEmbedder):
         await self.embed(["warm up"])
 
 
+class MeaningEmbedder(WordEmbedder):
+    """Words of one group are near each other as well; remembers what it was given, and can be switched off."""
+
+    def __init__(self, *groups: Sequence[str]) -> None:
+        self._groups = {word: f"group{number}" for number, group in enumerate(groups) for word in group}
+        self.embedded: list[str] = []
+        self.is_down = False
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        if self.is_down:
+            raise EmbedderUnavailable("The embedding server is down.")
+        self.embedded += texts
+        return [self.vector(" ".join((text, *self._meanings(text)))) for text in texts]
+
+    def _meanings(self, text: str) -> list[str]:
+        return [self._groups[word] for word in split_words(text) if word in self._groups]
+
+
 class _Front:
     """Does some things its own way, and leaves the rest to the store behind it."""
 

@@ -22,6 +22,7 @@ from ..schemas import (
     PurgedOut,
     RerankOut,
     RetrieveOut,
+    SearchOut,
     StatsOut,
     StoredOut,
     TimeOut,
@@ -78,7 +79,7 @@ def render_hits(found: RetrieveOut, stored: int, *, full: bool = False) -> str:
         ]
     else:
         lines = [found.confidence_note or "" if found.cut else _why_empty(found, stored)]
-    lines += [*_filtered(found), *_time(found.time_understood)]
+    lines += [*_filtered(found), *_time(found.time_understood), *_expanded(found)]
     if found.degraded:
         lines.append(f"Searched without: {', '.join(found.degraded)}")
     # Who asks for a further page wants to see it all the same.
@@ -98,7 +99,7 @@ def render_explanation(explained: ExplainOut) -> str:
     lines += [f"  {name:<9} did not find it" for name in explained.signals_without_it]
     if explained.evidence:
         lines.append(f"  alpha {explained.alpha_used:.2f}: {_evidence(explained.evidence)}")
-    lines += [f"  {line}" for line in _time(explained.time_understood)]
+    lines += [f"  {line}" for line in (*_time(explained.time_understood), *_expanded(explained))]
     lines.append(
         f"  recency x {explained.recency_factor:.4f}, time x {explained.time_factor:.4f},"
         f"{_reranked(explained.rerank)} update x {explained.update_factor:.4f},"
@@ -219,6 +220,10 @@ def _filtered(found: RetrieveOut | ListOut) -> list[str]:
     bounds = [("from", found.after), ("before", found.before)]
     said = [f"{word} {moment.isoformat(timespec='minutes')}" for word, moment in bounds if moment]
     return [f"Created {' and '.join(said)}"] if said else []
+
+
+def _expanded(found: SearchOut | ExplainOut) -> list[str]:
+    return [f"Expanded with: {', '.join(found.expanded_with)}"] if found.expanded_with else []
 
 
 def _time(time: TimeOut | None) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from ..hybrid_search.policy import CLASSIC, FusionMethod, GraphForm, RankingName, RankingPolicy
+from ..hybrid_search.policy import CLASSIC, FusionMethod, GraphForm, RankingName, RankingPolicy, RecencyMethod
 from ..models import TunedWeights
 from .sources import ENV_PREFIX, EnvironmentSettings, from_environment
 
@@ -34,6 +34,11 @@ class HybridSearchSettings(EnvironmentSettings):
         le=100.0,
         description="Multiplies the odds of the vector signal where alpha adapts to the query; above 1 = trust it more",
     )
+    recency: RecencyMethod = Field(
+        default=_RANKING.recency,
+        description="How age counts: decay = by the two settings below, tiers = 1.2 times the score up to 7 days, 1.1"
+        " times up to 30, as it is from then on",
+    )
     recency_decay: float = Field(
         default=_RANKING.recency_decay,
         ge=0.0,
@@ -50,6 +55,11 @@ class HybridSearchSettings(EnvironmentSettings):
         default=_RANKING.query_dates,
         description="Rank memories first that are from the time a query names, such as in May 2026 or latest; off = by"
         " recency as ever",
+    )
+    query_expansion: bool = Field(
+        default=_RANKING.query_expansion,
+        description="Add the three terms of the stored texts that are nearest to a query to it, for the vector signal"
+        " alone; `serve` and `mcp` embed the terms in the background and keep them beside the database file",
     )
     adaptive_threshold_small: int = Field(
         default=_RANKING.adaptive_threshold_small,

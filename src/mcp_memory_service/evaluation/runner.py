@@ -149,6 +149,7 @@ class Collections:
 
     async def answer(self, query: EvaluationQuery, mode: SearchMode, *, rerank: bool = False) -> Answer:
         service = self._service_for(query)
+        await service.prepare_expansion()
         where = (MetadataIs(self._keys[query.collection]),) if self._filtered else ()
         started = time.perf_counter()
         request = SearchRequest(query.text, page_size=DEPTH, mode=mode, metadata=where, rerank=rerank)

@@ -15,8 +15,14 @@ from .evidence import (
 from .fusion import combine_results_rrf, fuse_rrf, fuse_scores, rrf_score
 from .graph import LEADERS, LinkBoost, Links, Route, link_boosts
 from .likeness import MIN_LIKENESS, compared_words, likeness, mean_direction
-from .policy import CLASSIC, FusionMethod, GraphForm, RankingName, RankingPolicy
-from .recency import apply_recency_decay, apply_time_hint, recency_factor
+from .policy import CLASSIC, FusionMethod, GraphForm, RankingName, RankingPolicy, RecencyMethod
+from .recency import (
+    apply_recency_decay,
+    apply_recency_tiers,
+    apply_time_hint,
+    recency_factor,
+    tiered_recency_factor,
+)
 from .rerank import RERANK, lift_updates_among, rerank
 from .sessions import missing_neighbours, neighbour_boosts
 from .signals import (
@@ -70,6 +76,7 @@ __all__ = [
     "Pool",
     "RankingName",
     "RankingPolicy",
+    "RecencyMethod",
     "Route",
     "Signal",
     "TagVocabulary",
@@ -82,6 +89,7 @@ __all__ = [
     "alpha_for_size",
     "alpha_from_evidence",
     "apply_recency_decay",
+    "apply_recency_tiers",
     "apply_time_hint",
     "as_rare_as_they_are_few",
     "best_first",
@@ -121,6 +129,7 @@ __all__ = [
     "snippet",
     "stands_alone",
     "tag_weights",
+    "tiered_recency_factor",
     "time_in",
     "vector_prominence",
     "vector_standing",

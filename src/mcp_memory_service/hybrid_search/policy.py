@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 FusionMethod: TypeAlias = Literal["rrf", "score"]
+RecencyMethod: TypeAlias = Literal["decay", "tiers"]
 RankingName: TypeAlias = Literal["measured", "classic"]
 GraphForm: TypeAlias = Literal["boost", "decay"]
 
@@ -21,6 +22,10 @@ class RankingPolicy:
     vector_trust: float = 1.0
     """Multiplies the odds of the vector signal that a query's evidence gives."""
 
+    recency: RecencyMethod = "decay"
+    """In `tiers` the two numbers below do not count: a memory of the last 7 days has 1.2 times its score, one of the
+    last 30 days 1.1 times (`recency.py`)."""
+
     recency_decay: float = 0.01
     """Per day: half of the decaying part is gone after ln 2 / 0.01 ≈ 70 days."""
 
@@ -30,6 +35,10 @@ class RankingPolicy:
 
     query_dates: bool = True
     """Whether a time that the query names counts in place of recency (docs/adr/0019)."""
+
+    query_expansion: bool = False
+    """Whether the three terms of the corpus nearest to a query are added to it for the vector signal. It loses
+    on most sets (docs/adr/0026)."""
 
     date_floor: float = 0.4
     """What a memory far from that time keeps of its score. NDCG@10 with 0.6, 0.5 and 0.4: LoCoMo sessions .811, .814,
@@ -74,12 +83,18 @@ class RankingPolicy:
     """How many candidates each signal ranks, whatever the page: a pool that grew with the page would let
     memories change places between pages (docs/adr/0003)."""
 
+    @property
+    def counts_age(self) -> bool:
+        return self.recency == "tiers" or self.recency_decay > 0
+
 
 CLASSIC = RankingPolicy(
     ranking="classic",
+    recency="decay",
     recency_decay=0.01,
     recency_floor=0.0,
     query_dates=False,
+    query_expansion=False,
     adaptive_threshold_small=500,
     adaptive_threshold_large=5000,
     tag_weight=1.0,

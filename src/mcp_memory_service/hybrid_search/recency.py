@@ -15,6 +15,9 @@ LEADING_SHARE = 0.5
 """Who scores less than so much of the best is hardly about the same. A share of 0.7 gives the same within .003 on 51
 queries for the original state (docs/adr/0021)."""
 
+TIERS = ((7, 1.2), (30, 1.1))
+"""Factors by age in days, newest first; what is older than all of them keeps its score."""
+
 
 def recency_factor(created_at: int, now: int, decay: float, floor: float = 0.0) -> float:
     """`floor + (1 - floor) · e^(-decay · days)`; a moment in the future counts as now."""
@@ -27,6 +30,17 @@ def apply_recency_decay(fused: Sequence[FusedCandidate], decay: float, now: int,
     if decay == 0:
         return columns
     return _multiplied(columns, _recency_factors(columns.pool.created_at, now, decay, floor))
+
+
+def tiered_recency_factor(created_at: int, now: int) -> float:
+    """1.2 up to 7 days, 1.1 up to 30, 1 from then on; a moment in the future counts as now."""
+    return float(_tiered_factors(np.array([created_at]), now)[0])
+
+
+def apply_recency_tiers(fused: Sequence[FusedCandidate], now: int) -> Fused:
+    """Multiply every fused score by the factor of its tier and sort again."""
+    columns = Fused.of(fused)
+    return _multiplied(columns, _tiered_factors(columns.pool.created_at, now))
 
 
 def apply_time_hint(fused: Sequence[FusedCandidate], hint: TimeHint, now: int, floor: float) -> Fused:
@@ -61,3 +75,8 @@ def _multiplied(columns: Fused, factors: Scores) -> Fused:
 def _recency_factors(created_at: NDArray[np.int64], now: int, decay: float, floor: float) -> Scores:
     days = np.maximum(0, now - created_at) / MICROSECONDS_PER_DAY
     return floor + (1.0 - floor) * np.exp(-decay * days)
+
+
+def _tiered_factors(created_at: NDArray[np.int64], now: int) -> Scores:
+    age = now - created_at
+    return np.select([age <= days * MICROSECONDS_PER_DAY for days, _ in TIERS], [factor for _, factor in TIERS], 1.0)

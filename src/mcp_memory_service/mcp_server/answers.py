@@ -34,7 +34,7 @@ def reply(*lines: str) -> CallToolResult:
 def found_reply(found: SearchResult, budget: int) -> CallToolResult:
     hits = found.results[:HINTS] if _are_hints(found) else found.results
     shown = fitted([_hit(hit) for hit in hits], budget)
-    frame = [_how_sure(found), _time(found), _omission(len(hits) - len(shown))]
+    frame = [_how_sure(found), _time(found), _expanded(found.expanded_with), _omission(len(hits) - len(shown))]
     frame += [f"Searched without: {', '.join(found.degraded)}."] if found.degraded else []
     lines = [ours(" ".join(filter(None, frame)))]
     lines += [ours(_arithmetic_of(found))] if hits and hits[0].debug else []
@@ -140,7 +140,7 @@ def explanation_reply(explained: Explanation) -> CallToolResult:
         f" time x {explained.time_factor:.2f}, update x {explained.update_factor:.2f},"
         f" final score {explained.final_score:.{DEBUG_DIGITS}f}"
     )
-    lines = [explained.summary, signals, arithmetic]
+    lines = [explained.summary, signals, arithmetic, *filter(None, [_expanded(explained.expanded_with)])]
     lines += [f"Searched without: {', '.join(explained.degraded)}."] if explained.degraded else []
     lines += [f"Before it, each: id date type: tags. {REFERENCE}"] if explained.outranked_by else []
     ahead = (
@@ -262,6 +262,11 @@ def _time(found: SearchResult) -> str:
         return ""
     days = [day_of(moment) for moment in (hint.start, hint.end) if moment is not None]
     return f"Ranked by time: {label(hint.text)} ({' to '.join(days) or f'{hint.wanted} first'})."
+
+
+def _expanded(terms: Sequence[str]) -> str:
+    """What the query was expanded with."""
+    return f"Expanded with: {' '.join(_labels(terms))}." if terms else ""
 
 
 def _paged(paging: Paging, what: str) -> str:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from ..hybrid_search import MAX_PASSAGE_CHARS
 from ..models import Confidence, Memory, Purged, SearchMode, SimilarMemory, StoreOutcome, StoreStats, TagCount
 from ..services.search.results import Hit, MemoryListing, Paging, Passage, SearchResult
-from .breakdown import EVIDENCE, TIME, DebugOut, EvidenceOut, SignalOut, TimeOut, moment_of
+from .breakdown import EVIDENCE, EXPANSION, TIME, DebugOut, EvidenceOut, SignalOut, TimeOut, moment_of
 from .fields import StoredMoment
 
 SIMILAR_CHARS = 200
@@ -180,6 +180,9 @@ class SearchOut(PagedOut):
     confidence_note: str | None = Field(description="The same in a sentence; null when it is high")
     cut: bool = Field(description="Whether results were left out because they are less sure than min_confidence")
     keywords: list[str] = Field(description="The tags, without case, that the tag signal looked for")
+    expanded_with: list[str] = Field(
+        default_factory=list[str], exclude_if=lambda terms: not terms, description=EXPANSION
+    )
     degraded: list[str] = Field(description="What the search did without, as codes; empty when all is well")
     time_understood: TimeOut | None = Field(default=None, description=TIME)
     after: StoredMoment | None = Field(default=None, description=_UNDERSTOOD)
@@ -199,6 +202,7 @@ def search_of(found: SearchResult) -> dict[str, Any]:
         "confidence_note": found.confidence_note,
         "cut": found.cut,
         "keywords": list(found.keywords),
+        "expanded_with": list(found.expanded_with),
         "degraded": list(found.degraded),
         "time_understood": TimeOut.of(found.time),
         "after": moment_of(found.after),

@@ -24,6 +24,10 @@ from .fields import StoredMoment
 
 TIME = "The time that the query names, near which memories came first; null if none, or MCP_MEMORY_QUERY_DATES is off"
 EVIDENCE = "What alpha was chosen by; null if it was given, or could not be chosen by the query"
+EXPANSION = (
+    "Only if the query was expanded (MCP_MEMORY_QUERY_EXPANSION): the terms of stored texts that were added to it for"
+    " the vector signal; similarity is that to the expanded query"
+)
 UPDATE = "Above 1 if it seems to update an older memory, whose score it got so as to come before it"
 
 RERANKED = "Only if the first results of the search were re-ranked by a cross-encoder"
@@ -85,6 +89,9 @@ class DebugOut(BaseModel):
     alpha_used: float
     ranking: RankingName
     fusion: FusionMethod
+    expanded_with: list[str] = Field(
+        default_factory=list[str], exclude_if=lambda terms: not terms, description=EXPANSION
+    )
 
     @classmethod
     def of(cls, breakdown: ScoreBreakdown) -> "DebugOut":
@@ -111,6 +118,7 @@ class DebugOut(BaseModel):
             alpha_used=breakdown.alpha_used,
             ranking=breakdown.ranking,
             fusion=breakdown.fusion,
+            expanded_with=list(breakdown.expanded_with),
         )
 
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from ..hybrid_search import RERANK, SIGNALS, Vote
 from ..models import SearchMode
 from ..services.search.results import Explanation
-from .breakdown import EVIDENCE, RERANKED, TIME, UPDATE, EvidenceOut, RerankOut, SignalOut, TimeOut
+from .breakdown import EVIDENCE, EXPANSION, RERANKED, TIME, UPDATE, EvidenceOut, RerankOut, SignalOut, TimeOut
 
 AHEAD_CHARS = 200
 
@@ -48,6 +48,9 @@ class ExplainOut(BaseModel):
     final_score: float
     alpha_used: float
     time_understood: TimeOut | None = Field(default=None, description=TIME)
+    expanded_with: list[str] = Field(
+        default_factory=list[str], exclude_if=lambda terms: not terms, description=EXPANSION
+    )
     evidence: EvidenceOut | None = Field(default=None, description=EVIDENCE)
     outranked_by: list[AheadOut] = Field(description="The first of those before it")
     alpha_for_first_page: float | None = Field(
@@ -75,6 +78,7 @@ class ExplainOut(BaseModel):
             update_factor=explained.update_factor,
             rerank=RerankOut.of(explained.rerank_weight, explained.signals.get(RERANK)),
             time_understood=TimeOut.of(explained.time),
+            expanded_with=list(explained.expanded_with),
             final_score=explained.final_score,
             alpha_used=explained.alpha_used,
             evidence=EvidenceOut.of(explained.evidence),

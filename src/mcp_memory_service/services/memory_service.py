@@ -5,12 +5,11 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, tzinfo
-from weakref import WeakValueDictionary
+from pathlib import Path
 
 from ..embeddings.base import Embedder
 from ..errors import InvalidInput, MemoryNotFound, SearchUnavailable, Unavailable
 from ..hybrid_search import BALANCED_ALPHA, RankingPolicy
-from ..lru import LruCache
 from ..models import (
     DEFAULT_NAMESPACE,
     Feedback,
@@ -32,43 +31,23 @@ from ..models import (
 )
 from ..storage.ports import Store
 from ..timestamps import from_microseconds, now_microseconds
-from .health import Health, HealthCheck, TrackedEmbedder
+from .health import Health
 from .ids import Ids
 from .life import Life
 from .outcomes import MAX_FOUND, MAX_OVERVIEW_TAGS, MAX_PINNED, MAX_RECENT, BulkOutcome, Context, Overview
-from .search.cached_inputs import MAX_NAMESPACES, CachedInputs, SharedInputs
+from .search.cached_inputs import CachedInputs
 from .search.explanation import Explainer
 from .search.reranking import Reranking
 from .search.results import Explanation, MemoryListing, Paging, SearchResult
 from .search.search import Search
 from .search.searchers import SearcherPool
 from .search.signals import AskedSignals
+from .shared import SharedParts
 from .write import checks, idempotency
 from .write.storing import ServiceLimits, Storing
 
 MAX_EDITORS = 5
 """So often an edit is tried again that others were faster with."""
-
-
-class _Shared:
-    """What the services of all namespaces over one store have in common."""
-
-    def __init__(
-        self,
-        storage: Store,
-        embedder: Embedder,
-        searchers: SearcherPool | None,
-        reranking: Reranking | None,
-        monotonic_seconds: Callable[[], float],
-    ) -> None:
-        self.searchers = searchers
-        self.reranking = reranking
-        self.embedder = TrackedEmbedder(embedder, monotonic_seconds)
-        self.inputs = SharedInputs(self.embedder)
-        self.health = HealthCheck(storage, self.embedder)
-        self.by_namespace: WeakValueDictionary[str, MemoryService] = WeakValueDictionary()
-        """All that are in use, so that there are never two with caches of their own for one namespace."""
-        self.recent: LruCache[str, MemoryService] = LruCache(MAX_NAMESPACES)
 
 
 class MemoryService:
@@ -88,11 +67,13 @@ class MemoryService:
         searchers: SearcherPool | None = None,
         reranking: Reranking | None = None,
         zone: tzinfo = UTC,
-        shared: _Shared | None = None,
+        store_file: Path | None = None,
+        shared: SharedParts | None = None,
     ) -> None:
         """`tuned` gives the policy in place of `policy`, from the weights that were tuned for a namespace; `zone`
-        is that of words such as `yesterday`. Without `reranking` no search is re-ranked."""
-        self._shared = shared or _Shared(storage, embedder, searchers, reranking, monotonic_seconds)
+        is that of words such as `yesterday`; the vocabularies of query expansion are kept beside `store_file`. Without
+        `reranking` no search is re-ranked."""
+        self._shared = shared or SharedParts(storage, embedder, searchers, reranking, monotonic_seconds, store_file)
         self._shared.by_namespace[namespace] = self
         self._storage = storage
         self._namespace = namespace
@@ -195,6 +176,7 @@ class MemoryService:
         """What the signals say of a query, to be ranked in several ways: see `rank_asked`."""
         request = checks.checked_search(SearchRequest(query))
         where = self._filter_of(request)
+        await self.prepare_expansion()
         results = await (await self._tuned_search()).all_signals(request, where)
         return AskedSignals(request, where, results, self._now())
 
@@ -323,6 +305,7 @@ class MemoryService:
             return Purged(not_found, purged.erased, memories=len(ids) - len(purged.not_found))
         finally:
             self._tags.forget()
+            self._shared.concepts.forget()
 
     async def record_feedback(self, query: str, content_hash: str, *, useful: bool) -> None:
         """Note whether a memory was of use for a query; said again, the last word counts. Tuning learns from it."""
@@ -375,6 +358,15 @@ class MemoryService:
         if self._shared.reranking is not None:
             await self._shared.reranking.warm_up()
 
+    async def prepare_expansion(self) -> None:
+        """Where queries are expanded, make the vocabulary of the namespace now, unless it is there."""
+        if (await self._tuned_search()).policy.query_expansion:
+            await self._shared.concepts.prepare(self._namespace)
+
+    async def keep_concepts_fresh(self) -> None:
+        """Make and refresh the vocabularies that searches ask for, for as long as the service lives."""
+        await self._shared.concepts.keep_fresh()
+
     async def _tuned_search(self) -> Search:
         """With the weights that this namespace had when it was first searched."""
         tuned = self._tuned
@@ -384,6 +376,8 @@ class MemoryService:
             except Unavailable as error:  # with other weights it would be another answer
                 raise SearchUnavailable(f"The search could not be answered: {error.message}") from error
             self._search, self._tuned = self._search.with_policy(tuned(tuning.weights if tuning else None)), None
+        if self._required_tags and self._search.policy.query_expansion:  # its terms tell of memories without the tags
+            return self._search.with_policy(replace(self._search.policy, query_expansion=False))
         return self._search
 
     def _filter_of(self, request: SearchRequest | ListRequest) -> MemoryFilter:

@@ -91,8 +91,13 @@ def _has_digit(part: str) -> bool:
     return any(map(str.isdigit, part))
 
 
+def plain_words(text: str) -> list[str]:
+    """The words of a text as they are written, but for case; names in camel case in their parts."""
+    return split_words(_CAMEL_BOUNDARY.sub(" ", text))
+
+
 def word_tokens(text: str, *, without_stop_words: bool = False) -> list[str]:
-    words = split_words(_CAMEL_BOUNDARY.sub(" ", text))
+    words = plain_words(text)
     if without_stop_words:
         words = [word for word in words if word not in STOP_WORDS]
     if all(map(str.isascii, words)):

@@ -14,11 +14,13 @@ from ...embeddings.base import Embedder
 from ...errors import Unavailable
 from ...hybrid_search import TAG, VECTOR, TagVocabulary, vector_prominence
 from ...hybrid_search.columns.candidates import mean_and_deviation
+from ...hybrid_search.concepts import expanded_query
 from ...lru import LruCache
 from ...models import MemoryFilter, Vector, VectorSample, fold_tag
 from ...single_flight import SingleFlight
 from ...storage.ports import Store
-from .query import Missing, SignalQuery, note
+from .concepts import Concepts
+from .query import Expansion, Missing, QueryVector, SignalQuery, note
 
 TAG_LIST_TIMEOUT_SECONDS = 2.0
 # An embedding server that hangs must not hold a search that tags and words can answer.
@@ -91,7 +93,7 @@ class SimilarityBaseline:
 class Inputs:
     """What a search is prepared with; None stands for what it does not need."""
 
-    vector: Vector | Missing | None
+    vector: QueryVector | Missing | None
     tags: KnownTags | Missing | None
     baseline: SimilarityBaseline | Missing | None
     is_final: bool = False
@@ -214,9 +216,11 @@ def _but_for_after(where: MemoryFilter) -> MemoryFilter:
 
 
 class SharedInputs:
-    """What the inputs of all namespaces share: the vectors of queries, and the room for samples of filters."""
+    """What the inputs of all namespaces share: the vectors of queries, the room for samples of filters, and what keeps
+    the vocabularies of namespaces, if queries are expanded here."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, concepts: Concepts | None = None) -> None:
+        self.concepts = concepts
         self.query_vectors = QueryVectors(embedder)
         self.filtered: LruCache[MemoryFilter, SimilarityBaseline] = LruCache(MAX_FILTERED_SAMPLES)
         """By what `_but_for_after` leaves of a filter."""
@@ -229,10 +233,11 @@ class CachedInputs:
         self, storage: Store, shared: SharedInputs, namespace: str, monotonic_seconds: Callable[[], float]
     ) -> None:
         self._query_vectors = shared.query_vectors
+        self._concepts = shared.concepts
         self.tags = TagCache(storage, namespace, monotonic_seconds)
         self._baselines = BaselineCache(storage, shared.filtered, monotonic_seconds)
 
-    async def prepare(self, query: SignalQuery, vector: Vector | None = None) -> Inputs:
+    async def prepare(self, query: SignalQuery, vector: QueryVector | None = None) -> Inputs:
         """With what is known from before, as far as there is any; and with this vector, if there is one."""
         tags = (self.tags.remembered() or await self._known_tags()) if TAG in query.signals else None
         baseline = None
@@ -240,7 +245,7 @@ class CachedInputs:
             baseline = self._baselines.remembered(query.where) or await self._baseline(query.where, None)
         if VECTOR not in query.signals:
             return Inputs(None, tags, baseline)
-        return Inputs(await self.vector(query.text) if vector is None else vector, tags, baseline)
+        return Inputs(vector or await self.query_vector(query), tags, baseline)
 
     async def prepare_anew(self, query: SignalQuery, outdated: Inputs, corpus_size: int | None) -> Inputs:
         """After what was known of the store turned out to be outdated; the vector of the query holds."""
@@ -255,12 +260,28 @@ class CachedInputs:
         """It is not what this store was made with."""
         self._query_vectors.forget(query)
 
-    async def vector(self, query: str) -> Vector | Missing:
+    async def query_vector(self, query: SignalQuery) -> QueryVector | Missing:
+        """With that of the expanded query, if there are terms to add."""
+        plain = await self._vector(query.text, "embedder_unavailable")
+        if isinstance(plain, Missing) or not query.expands or self._concepts is None:
+            return plain if isinstance(plain, Missing) else QueryVector(plain)
+        try:
+            terms = await self._concepts.nearest(query.where.namespace, query.text, plain)
+        except Unavailable as error:
+            terms = Missing(note("query_expansion_unavailable", error))
+        if isinstance(terms, Missing):
+            return QueryVector(plain, terms)
+        if not terms:
+            return QueryVector(plain)
+        vector = await self._vector(expanded_query(query.text, terms), "query_expansion_unavailable")
+        return QueryVector(plain, vector if isinstance(vector, Missing) else Expansion(terms, vector))
+
+    async def _vector(self, text: str, reason: str) -> Vector | Missing:
         try:
             async with asyncio.timeout(EMBED_TIMEOUT_SECONDS):
-                return await self._query_vectors.vector(query)
+                return await self._query_vectors.vector(text)
         except (Unavailable, TimeoutError) as error:
-            return Missing(note("embedder_unavailable", error))
+            return Missing(note(reason, error))
 
     async def _known_tags(self) -> KnownTags | Missing:
         try:

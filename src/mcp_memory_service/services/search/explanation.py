@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...errors import MemoryNotFound
-from ...hybrid_search import FusedCandidate, Links, Vote
+from ...hybrid_search import VECTOR, FusedCandidate, Links, Vote
 from ...hybrid_search.columns.candidates import Candidates
 from ...hybrid_search.explain import failed_filters, nearest_alpha, place_of
 from ...models import MemoryFilter, SearchRequest
@@ -57,6 +57,7 @@ class Explainer:
             update_factor=(answer if rank else whole).update_factors.get(content_hash, 1.0),
             rank_before=before,
             rerank_weight=answer.rerank_weight if rank else 0.0,
+            expanded_with=answer.results.of(VECTOR).terms,
         )
 
     async def _alpha_for_first_page(

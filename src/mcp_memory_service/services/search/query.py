@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass
 
 from ...hybrid_search import TimeHint
-from ...models import MemoryFilter
+from ...models import MemoryFilter, Vector
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +29,8 @@ class SignalQuery:
     """The time that the text names, where it counts."""
     with_history: bool = False
     """Whether what was superseded is found as well."""
+    expands: bool = False
+    """Whether the vector signal is asked with terms of the corpus added to the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,31 @@ class Missing:
     """In place of what could not be had."""
 
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A query with terms of the corpus added to it."""
+
+    terms: tuple[str, ...]
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    plain: Vector
+    """Of the query as it was asked."""
+    expansion: Expansion | Missing | None = None
+
+    @property
+    def asked(self) -> Vector:
+        """What the nearest memories are looked for with."""
+        return self.expansion.vector if isinstance(self.expansion, Expansion) else self.plain
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Those that were added."""
+        return self.expansion.terms if isinstance(self.expansion, Expansion) else ()
 
 
 def note(reason: str, error: Exception) -> str:

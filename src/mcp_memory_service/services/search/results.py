@@ -33,6 +33,8 @@ class ScoreBreakdown:
     """Above 1 for an update of an older memory: it got the score of that one."""
     rerank_weight: float = 0.0
     """Of the cross-encoder; 0 if the search was not re-ranked."""
+    expanded_with: tuple[str, ...] = ()
+    """Terms of the corpus that were added to the query for the vector signal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,8 @@ class SearchResult:
     after: int | None = None
     before: int | None = None
     """As the filters were understood."""
+    expanded_with: tuple[str, ...] = ()
+    """Terms of the corpus that were added to the query for the vector signal; none unless queries are expanded."""
 
     @property
     def confidence_note(self) -> str | None:
@@ -161,6 +165,8 @@ class Explanation:
     """Its place before the first results were re-ranked; None if they were not, or it is not in the answer."""
     rerank_weight: float = 0.0
     """Of the cross-encoder in the final score."""
+    expanded_with: tuple[str, ...] = ()
+    """As in the answer."""
 
     @property
     def on_first_page(self) -> bool:

@@ -27,6 +27,7 @@ from ...hybrid_search import (
     alpha_for_size,
     alpha_from_evidence,
     apply_recency_decay,
+    apply_recency_tiers,
     apply_time_hint,
     chosen_signals,
     fuse_rrf,
@@ -45,12 +46,12 @@ from ...hybrid_search import (
     time_in,
 )
 from ...hybrid_search.columns.pool import Pool
-from ...models import Candidate, Memory, MemoryFilter, SearchMode, SearchRequest, Vector, fold_tag
+from ...models import Candidate, Memory, MemoryFilter, SearchMode, SearchRequest, fold_tag
 from ...storage.ports import Snapshot, Store
 from ...timestamps import from_microseconds
 from .cached_inputs import CachedInputs
 from .passages import passages_of
-from .query import Missing, SignalQuery
+from .query import Missing, QueryVector, SignalQuery
 from .ranking import Page, Ranking
 from .reranking import Reranking
 from .results import Hit, Paging, ScoreBreakdown, SearchResult
@@ -102,12 +103,12 @@ class Search:
     def reranks(self, request: SearchRequest) -> bool:
         return self._reranking is not None and self._reranking.is_wanted(request)
 
-    async def query_vector(self, request: SearchRequest, where: MemoryFilter) -> Vector | Missing | None:
+    async def query_vector(self, request: SearchRequest, where: MemoryFilter) -> QueryVector | Missing | None:
         """What `run` takes for the vector of the query; None if it needs none."""
         query = self._signal_query(request, where)
-        return await self.inputs.vector(query.text) if VECTOR in query.signals else None
+        return await self.inputs.query_vector(query) if VECTOR in query.signals else None
 
-    async def run(self, request: SearchRequest, where: MemoryFilter, vector: Vector | None = None) -> SearchResult:
+    async def run(self, request: SearchRequest, where: MemoryFilter, vector: QueryVector | None = None) -> SearchResult:
         """One page; with the vector of the query, if who asks has it."""
         started = self._seconds()
         page = await self._ranked_page(request, where, vector)
@@ -130,6 +131,7 @@ class Search:
             time=ranking.time,
             after=where.after,
             before=where.before,
+            expanded_with=ranking.results.of(VECTOR).terms,
         )
 
     async def ranking(self, request: SearchRequest, where: MemoryFilter, *, depth: int | None = None) -> Ranking:
@@ -185,7 +187,7 @@ class Search:
         then: Callable[[SignalResults, Snapshot], Coroutine[Any, Any, T]],
         *,
         part_by_part: bool = False,
-        vector: Vector | None = None,
+        vector: QueryVector | None = None,
     ) -> T:
         """Prepared, asked of the store, and once more if it had changed meanwhile."""
         inputs = await self.inputs.prepare(query, vector)
@@ -229,6 +231,7 @@ class Search:
             every_tag=self.policy.ranking == "classic",
             time=self._time_of(request, BALANCED_ALPHA if alpha is None else alpha),
             with_history=request.include_superseded or request.as_of is not None,
+            expands=self.policy.query_expansion,
         )
 
     def _given_alpha(self, request: SearchRequest) -> float | None:
@@ -298,6 +301,8 @@ class Search:
         if time is not None:
             floor = policy.date_floor if time.wanted == "period" else policy.newest_floor
             return apply_time_hint(fused, time, now, floor)
+        if policy.recency == "tiers":
+            return apply_recency_tiers(fused, now)
         return apply_recency_decay(fused, policy.recency_decay, now, policy.recency_floor)
 
     def _time_of(self, request: SearchRequest, alpha: float) -> TimeHint | None:
@@ -308,7 +313,7 @@ class Search:
 
     def _prefers_updates(self, weights: Mapping[str, float], time: TimeHint | None) -> bool:
         """Whether an update comes before what it updates: where age counts, and the past is not asked for."""
-        by_score_and_age = self.policy.fusion == "score" and self.policy.recency_decay > 0
+        by_score_and_age = self.policy.fusion == "score" and self.policy.counts_age
         return by_score_and_age and not stands_alone(weights) and (time is None or time.wanted == "newest")
 
     def _alpha_of(self, results: SignalResults, evidence: Evidence | None, prior: float) -> float:
@@ -389,4 +394,5 @@ class Search:
             alpha_used=ranking.alpha,
             ranking=self.policy.ranking,
             fusion=self.policy.fusion,
+            expanded_with=ranking.results.of(VECTOR).terms,
         )

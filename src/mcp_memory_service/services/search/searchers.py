@@ -19,8 +19,8 @@ from datetime import tzinfo
 
 from ...backoff import backoff
 from ...hybrid_search import RankingPolicy
-from ...models import MemoryFilter, SearchRequest, Vector
-from .query import Missing
+from ...models import MemoryFilter, SearchRequest
+from .query import Missing, QueryVector
 from .results import SearchResult
 from .search import Search
 
@@ -52,7 +52,7 @@ class SearchTask:
 
     request: SearchRequest
     where: MemoryFilter
-    vector: Vector | None
+    vector: QueryVector | None
     writes: int
     """Of this service, so far: when it has grown, what the process knows of the tags is outdated."""
     policy: RankingPolicy

@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-import numpy as np
-
 from ...errors import InvalidVector, SearchUnavailable, Unavailable
 from ...hybrid_search import (
     KEYWORD,
@@ -36,7 +34,8 @@ from ...hybrid_search import (
     word_evidence,
 )
 from ...hybrid_search.bm25 import odds_against
-from ...hybrid_search.columns.candidates import Candidates
+from ...hybrid_search.columns.candidates import Candidates, Scores
+from ...hybrid_search.confidence import LED
 from ...models import (
     Candidate,
     Confidence,
@@ -50,7 +49,7 @@ from ...models import (
 )
 from ...storage.ports import SearchReads, Snapshot
 from .cached_inputs import NO_CHANCE, Inputs, KnownTags, SimilarityBaseline
-from .query import Missing, SignalQuery, note
+from .query import Missing, QueryVector, SignalQuery, note
 
 # Taken when the corpus cannot be counted: it then counts as small, and alpha is balanced.
 UNKNOWN_CORPUS_SIZE = 0
@@ -80,7 +79,7 @@ class SignalResult:
     degraded: tuple[str, ...] = ()
     failed: bool = False
     terms: tuple[str, ...] = ()
-    """What it looked for, where that is worth telling: the tags."""
+    """What it looked for, where that is worth telling: the tags, and what the query was expanded with."""
     prominence: float | None = None
     """How far the best vector hit stands out, if that was asked and can be told."""
     words: WordEvidence | None = None
@@ -92,7 +91,7 @@ class SignalResult:
     refused: bool = False
     """Whether the store refused the vector of the query."""
     vector: Vector | None = None
-    """That of the query, if the store has searched by it."""
+    """That of the query as it was asked, if the store has searched by one."""
 
 
 NOTHING = SignalResult()
@@ -235,25 +234,40 @@ async def ask_chunks(vector: Vector, memories: Sequence[Memory], reads: SearchRe
 
 async def _ask_vectors(asking: Asking) -> SignalResult:
     query, vector, baseline = asking.query, asking.inputs.vector, asking.inputs.baseline
-    unweighed = (baseline.reason,) if isinstance(baseline, Missing) else ()  # what was found stays
-    if not isinstance(vector, np.ndarray):
-        return _failed(vector or Missing("embedder_unavailable"), *unweighed)
+    lacking = (baseline.reason,) if isinstance(baseline, Missing) else ()  # what was found stays
+    if not isinstance(vector, QueryVector):
+        return _failed(vector or Missing("embedder_unavailable"), *lacking)
+    if isinstance(vector.expansion, Missing):
+        lacking = (vector.expansion.reason, *lacking)
     try:
-        search = asking.reads.retrieve(vector, query.vector_limit, query.where)
-        found = await _answered(search, "vector_search_unavailable")
+        found = await _retrieved(asking, vector.asked, query.vector_limit)
+        # Alpha and confidence are those of the query as it was asked.
+        best = found if vector.asked is vector.plain else await _retrieved(asking, vector.plain, LED + 1)
     except InvalidVector as error:  # not what this store was made with
-        return SignalResult(degraded=(note("embedder_unavailable", error), *unweighed), failed=True, refused=True)
-    if isinstance(found, Missing):
-        return _failed(found, *unweighed)
-    columns, counted = Candidates.of(found), await asking.counting
-    prominence, chance, sampled = None, NO_CHANCE, 0
-    if isinstance(baseline, SimilarityBaseline) and columns and counted and counted.memories:
-        chance, sampled = baseline.chance(vector), len(baseline.sample.vectors)
-        prominence = baseline.prominence(chance, float(columns.scores[0]), counted.memories)
-    standing = vector_standing(columns.scores, chance.mean, sampled)
+        return SignalResult(degraded=(note("embedder_unavailable", error), *lacking), failed=True, refused=True)
+    if isinstance(found, Missing) or isinstance(best, Missing):
+        return _failed(Missing("vector_search_unavailable"), *lacking)
+    prominence, standing = await _weighed(asking, vector.plain, best.scores)
     if query.min_similarity is not None:
-        columns = columns.take((columns.scores >= query.min_similarity).nonzero()[0])
-    return SignalResult(columns, unweighed, prominence=prominence, standing=standing, vector=vector)
+        found = found.take((found.scores >= query.min_similarity).nonzero()[0])
+    return SignalResult(
+        found, lacking, terms=vector.terms, prominence=prominence, standing=standing, vector=vector.plain
+    )
+
+
+async def _retrieved(asking: Asking, vector: Vector, limit: int) -> Candidates | Missing:
+    found = await _answered(asking.reads.retrieve(vector, limit, asking.query.where), "vector_search_unavailable")
+    return found if isinstance(found, Missing) else Candidates.of(found)
+
+
+async def _weighed(asking: Asking, vector: Vector, best: Scores) -> tuple[float | None, VectorStanding | None]:
+    """How far the best similarities to a vector stand out, if that can be told, and what they are worth."""
+    baseline, counted = asking.inputs.baseline, await asking.counting
+    prominence, chance, sampled = None, NO_CHANCE, 0
+    if isinstance(baseline, SimilarityBaseline) and best.size and counted and counted.memories:
+        chance, sampled = baseline.chance(vector), len(baseline.sample.vectors)
+        prominence = baseline.prominence(chance, float(best[0]), counted.memories)
+    return prominence, vector_standing(best, chance.mean, sampled)
 
 
 async def _ask_words(asking: Asking) -> SignalResult:

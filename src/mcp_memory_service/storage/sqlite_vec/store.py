@@ -39,11 +39,12 @@ from ...models import (
     trash_of,
 )
 from ...private_files import remove_abandoned
+from ..concept_files import remove_concept_files
 from ..merging import apply_patch, check_record, source_items
 from ..ports import SearchWork, TextAnalyzer
 from ..scheduling import Concurrent, Inline, run_without_loop
 from ..vectors import checked_items
-from .file.connection import translated_errors
+from .file.connection import real_path, translated_errors
 from .file.connections import ConnectionPool
 from .file.filesystems import require_trustworthy
 from .index import IndexFactory, SearchIndex, index_file
@@ -358,8 +359,10 @@ class SqliteVecStorage:
         return await asyncio.to_thread(PreparedText, self._analyze, memories)
 
     def _forget_copies(self) -> None:
-        """The file of the index holds what was purged, if not as text; what a killed backup or export left, as text."""
+        """The file of the index holds what was purged, if not as text; those of vocabularies have words of it, and what
+        a killed backup or export left, all of it."""
         with translated_errors():
+            remove_concept_files(real_path(self.connections.path))
             index = index_file(self.connections.path)
             index.unlink(missing_ok=True)
             for part in remove_abandoned(index.parent):
