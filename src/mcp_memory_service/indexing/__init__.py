@@ -1,0 +1,21 @@
+"""Reading notes: text in, chunks, names and links out. No I/O, no clock, no settings."""
+
+from .names import folded, heading_key
+from .note import READER_VERSION, LinkForm, Note, NoteChunk, RawLink
+from .reader import read_note, read_pages, read_plain_text
+from .text import Unreadable, decoded
+
+__all__ = [
+    "READER_VERSION",
+    "LinkForm",
+    "Note",
+    "NoteChunk",
+    "RawLink",
+    "Unreadable",
+    "decoded",
+    "folded",
+    "heading_key",
+    "read_note",
+    "read_pages",
+    "read_plain_text",
+]
