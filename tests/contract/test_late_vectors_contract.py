@@ -37,9 +37,7 @@ async def names_of_waiting(store: Store, limit: int = 50, namespace: str | None 
 
 async def test_a_chunk_is_found_by_words_at_once_and_by_meaning_when_its_vectors_are_there(store: Store):
     await store_one(store, embedded(memory("a plain memory"), NORTH))
-    assert await contents_near(store, EAST, EVERYTHING) == ["a plain memory"], (
-        "an index is there by now, if any"
-    )
+    assert await contents_near(store, EAST, EVERYTHING) == ["a plain memory"], "an index is there by now, if any"
     chunk = replace(note("the kestrel nests here", "note:Birds", anchor="Birds > Falcons"), tags=("field",))
     await fill(store, waiting(chunk))
     assert await contents_by_words(store, "kestrel") == [chunk.content]
