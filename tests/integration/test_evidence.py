@@ -4,12 +4,14 @@ import asyncio
 from collections import Counter
 
 import pytest
+from tests.contract.memories import note, waiting
 from tests.support.fakes import WordEmbedder, counted, in_front_of
 from tests.support.notes import contents, store_notes
 
 from mcp_memory_service.hybrid_search import RankingPolicy
-from mcp_memory_service.models import MemoryDraft, SearchRequest
+from mcp_memory_service.models import EmbeddedMemory, MemoryDraft, SearchRequest
 from mcp_memory_service.services import MemoryService
+from mcp_memory_service.services.search.cached_inputs import DRAWN_EVERY_SECONDS
 from mcp_memory_service.storage.memory import MemoryStore
 
 DAY = 24 * 3600 * 1_000_000
@@ -72,6 +74,26 @@ async def test_among_a_few_memories_every_write_is_seen_in_the_evidence(store: M
         assert calls["sample_vectors"] == number + 1
         if number < 2:
             await service.delete_memory((await service.list_memories()).memories[0].content_hash)
+
+
+async def test_while_vectors_are_still_to_come_the_sample_is_drawn_anew_now_and_then(store: MemoryStore):
+    calls: Counter[str] = Counter()
+    seconds = [0.0]
+    counting = in_front_of(store, sample_vectors=counted(store.sample_vectors, calls))
+    service = MemoryService(counting, WordEmbedder(), monotonic_seconds=lambda: seconds[0])
+    chunks = [note(f"note {i} about topic {i % 5}", anchor=str(i)) for i in range(200)]
+    await store.replace_source("default", "docs/a.md", [waiting(each) for each in chunks], [])
+
+    async def draws(*at: float) -> int:
+        for moment in at:
+            seconds[0] = moment
+            await service.retrieve_memories("note about topic 3")
+        return calls["sample_vectors"]
+
+    assert await draws(0, 1, DRAWN_EVERY_SECONDS - 1) == 1
+    assert await draws(DRAWN_EVERY_SECONDS + 1, DRAWN_EVERY_SECONDS + 2) == 2
+    await store.add_vectors([EmbeddedMemory(each, (WordEmbedder.vector(each.content),)) for each in chunks])
+    assert await draws(100, 200, 100_000) == 3
 
 
 async def test_the_sample_of_a_filter_is_drawn_once_and_again_when_what_it_leaves_has_changed(store: MemoryStore):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.contract.memories import EVERYTHING, by_id, by_name, memory, note
+from tests.contract.memories import EVERYTHING, by_id, by_name, memory, note, waiting
 from tests.integration.conftest import Finished
 from tests.reliability.qdrant_migration import run as run_interrupted
 from tests.support.fakes import WordEmbedder, in_front_of
@@ -24,6 +24,7 @@ from mcp_memory_service.models import (
     IdempotencyKey,
     MemoryPatch,
     MemoryScan,
+    SourceRecord,
     StoreOutcome,
     TunedWeights,
     Tuning,
@@ -115,6 +116,51 @@ async def test_kinds_names_and_edges_are_carried_there_and_back(tmp_path: Path, 
         await store.close()
 
 
+async def test_sources_and_vectors_that_come_later_are_carried_there_and_back(
+    tmp_path: Path, qdrant_options: QdrantOptions
+):
+    stores = source, between, target = (
+        await sqlite_at(tmp_path / "a.db"),
+        await qdrant_at(qdrant_options),
+        await sqlite_at(tmp_path / "b.db"),
+    )
+    chunks = [note(f"chunk {i}", source=f"docs/{i % 3}.md", anchor=str(i)) for i in range(30)]
+    records = [SourceRecord(f"docs/{i}.md", f"f{i}", {"n": i}) for i in range(3)]
+    for record in records:
+        of_file = [each for each in chunks if each.source == record.source]
+        items, edges = [waiting(each) for each in of_file], [by_name(of_file[0], "note:N")]
+        await source.replace_source("default", record.source, items, edges, record)
+    await source.store_batch([note_of("a plain memory")])
+    for one, other in ((source, between), (between, target)):
+        report = await Migration(one, other, WordEmbedder(), quiet).run()
+        assert (report.memories, report.copied) == (31, 31)
+        assert await other.list_sources("default") == records
+        assert len(await other.awaiting_vectors(50)) == 30
+        assert len(await other.edges_from("default", [each.content_hash for each in chunks])) == 3
+    await source.add_vectors([EmbeddedMemory(each, (WordEmbedder.vector(each.content),)) for each in chunks[:20]])
+    changed = SourceRecord("docs/0.md", "changed in the target")
+    await between.relink_source("default", "docs/0.md", [], changed)
+    for one, other in ((source, between), (between, target)):
+        assert (await Migration(one, other, WordEmbedder(), quiet).run()).copied in (20, 21)
+        assert_equal(await contents(one), await contents(other))
+    assert await between.list_sources("default") == [changed, *records[1:]]
+    assert (await Migration(source, between, WordEmbedder(), quiet).run()).copied == 0
+    await between.add_vectors([EmbeddedMemory(each, (WordEmbedder.vector(each.content),)) for each in chunks])
+    assert (await Migration(source, between, WordEmbedder(), quiet).run()).copied == 0
+    for store in stores:
+        await store.close()
+
+
+async def test_another_model_embeds_what_waits_for_vectors(tmp_path: Path, target: MemoryStore):
+    source = await SqliteVecStorage.open(tmp_path / "a.db", "another-3", 3, indexed_text)
+    chunk = note("closed in winter", anchor="Garden")
+    await source.replace_source("default", "docs/a.md", [waiting(chunk)], [])
+    await Migration(source, target, WordEmbedder(), quiet).run()
+    ((_, vectors),) = (await contents(target)).values()
+    assert np.allclose(vectors[0], WordEmbedder.vector("Garden closed in winter"), atol=1e-6)
+    await source.close()
+
+
 async def test_history_and_trash_are_carried(source: MemoryStore, tmp_path: Path):
     first, second = note_of("first"), note_of("second")
     await source.store_batch([first, second])
@@ -145,6 +191,7 @@ async def test_every_table_that_cannot_be_made_again_is_carried(tmp_path: Path):
     await source.add_feedback("default", Feedback("query", item.content_hash, useful=True, created_at=1))
     await source.save_tuning("default", Tuning(TunedWeights(2.0, 1.5, 0.5), 7, 40, 0.5, 0.6))
     await source.update("default", item.content_hash, MemoryPatch(), now=1, key=IdempotencyKey("k", "f", 1))
+    await source.relink_source("default", "docs/a.md", [by_name(item, "note:B")], SourceRecord("docs/a.md", "f"))
     await Migration(source, target, WordEmbedder(), quiet).run()
     await source.close()
     await target.close()

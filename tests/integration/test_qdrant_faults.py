@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from tests.contract.memories import EAST, EVERYTHING, embedded, memory, vector
+from tests.contract.memories import EAST, EVERYTHING, embedded, memory, note, vector
 from tests.integration.conftest import server_process
 from tests.support.fault_proxy import FAULTS, Fault, FaultProxy, always, fault_proxy, in_turn
 from tests.support.one_memory import get_one, store_one
@@ -17,12 +17,21 @@ from tests.support.qdrant_target import collection_of
 
 from mcp_memory_service.errors import BackendUnavailable, BatchIncomplete, StorageUnavailable
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
-from mcp_memory_service.models import Feedback, IdempotencyKey, MemoryPatch, TunedWeights, Tuning, content_hash
+from mcp_memory_service.models import (
+    Feedback,
+    IdempotencyKey,
+    MemoryPatch,
+    SourceRecord,
+    TunedWeights,
+    Tuning,
+    content_hash,
+)
 from mcp_memory_service.storage.qdrant import QdrantOptions, QdrantStorage
 from mcp_memory_service.storage.qdrant import connection as qdrant_connection
 from mcp_memory_service.storage.qdrant.writes import writer as qdrant_writes
 
 NOTE = memory("tunnel", "lab", session="s", sequence=1)
+CHUNK, RECORD = note("chunk"), SourceRecord("docs/a.md", "f")
 PASSING_FAULTS = [fault for fault in FAULTS if fault is not Fault.DELAY]
 
 
@@ -93,6 +102,8 @@ READS: dict[str, Callable[[QdrantStorage], Awaitable[Any]]] = {
     "find_ids": lambda store: store.find_ids("default", NOTE.content_hash[:8], 5),
     "scan": lambda store: store.scan(None, 5),
     "namespaces": lambda store: store.namespaces(),
+    "list_sources": lambda store: store.list_sources("default"),
+    "awaiting_vectors": lambda store: store.awaiting_vectors(5),
     "check_search": lambda store: store.check_search(),
     "check_write": lambda store: store.check_write(),
 }
@@ -106,6 +117,9 @@ WRITES: dict[str, Callable[[QdrantStorage], Awaitable[Any]]] = {
         "default", NOTE.content_hash, MemoryPatch(content="bridge"), 5, None, [vector(*EAST)]
     ),
     "purge": lambda store: store.purge("default", [NOTE.content_hash]),
+    "replace_source": lambda store: store.replace_source("default", "docs/a.md", [embedded(CHUNK)], [], RECORD),
+    "relink_source": lambda store: store.relink_source("default", "docs/a.md", [], RECORD),
+    "add_vectors": lambda store: store.add_vectors([embedded(CHUNK)]),
     "add_feedback": lambda store: store.add_feedback("default", Feedback("q", NOTE.content_hash, True, 1)),
     "save_tuning": lambda store: store.save_tuning("default", Tuning(TunedWeights(1, 1, 0.5), 1, 1, 0.1, 0.2)),
     "roll_back_tuning": lambda store: store.roll_back_tuning("default"),

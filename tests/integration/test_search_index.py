@@ -11,7 +11,16 @@ import pytest
 from tests.indexed_store import EagerIndex, open_indexed
 
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
-from mcp_memory_service.models import Candidate, EmbeddedMemory, Memory, MemoryFilter, MemoryPatch, content_hash
+from mcp_memory_service.models import (
+    Candidate,
+    EmbeddedMemory,
+    Memory,
+    MemoryFilter,
+    MemoryKind,
+    MemoryPatch,
+    content_hash,
+    identity_hash,
+)
 from mcp_memory_service.storage.sqlite_vec import SqliteVecStorage
 from mcp_memory_service.storage.sqlite_vec.file.connection import connect
 from mcp_memory_service.storage.sqlite_vec.index.query import maxscore
@@ -26,6 +35,7 @@ WORDS = (
 TAGS = ("rathole", "Rathole", "project:x", "größe", "部署", "c++", "release notes")
 NAMESPACES = ("default", "other")
 TYPES = (None, "note", "decision")
+KINDS: tuple[MemoryKind, ...] = ("memory", "memory", "note", "code")
 
 
 class Stores(NamedTuple):
@@ -65,7 +75,7 @@ async def test_an_index_answers_as_the_rows_do_after_any_changes(
 
 async def _change(stores: Stores, chance: random.Random, known: list[tuple[str, str]]) -> None:
     store = chance.choice((stores.rows, stores.indexed))
-    action = chance.choice(("store", "store", "store", "patch", "delete", "again"))
+    action = chance.choice(("store", "store", "store", "patch", "delete", "again", "vectors"))
     if action == "store" or not known:
         batch = [_memory(chance) for _ in range(chance.randint(1, 40))]
         await store.store_batch(batch)
@@ -76,6 +86,9 @@ async def _change(stores: Stores, chance: random.Random, known: list[tuple[str, 
         await store.update(namespace, hash_, MemoryPatch(tags=_tags(chance), memory_type=chance.choice(TYPES)), now=7)
     elif action == "delete":
         await store.delete(namespace, hash_)
+    elif action == "vectors":
+        waiting = await store.awaiting_vectors(chance.randint(1, 20))
+        await store.add_vectors([EmbeddedMemory(each, (_vector(chance),)) for each in waiting])
     else:
         found = await store.get_embedded(namespace, [hash_])
         await store.store_batch(found)
@@ -100,6 +113,7 @@ async def _require_equal(stores: Stores, chance: random.Random) -> None:
         assert await indexed.corpus_statistics(asked, words, list(weights)) == counted
         drawn, expected = await indexed.sample_vectors(asked, limit), await rows.sample_vectors(asked, limit)
         assert (drawn.memories, drawn.drawn_from) == (expected.memories, expected.drawn_from)
+        assert drawn.awaiting_vectors == expected.awaiting_vectors
         assert np.array_equal(drawn.vectors, expected.vectors)
     assert await indexed.count_all_memories(where.namespace) == await rows.count_all_memories(where.namespace)
     vector = _vector(chance)
@@ -116,10 +130,13 @@ def _require_near(found: Sequence[Candidate], exact: Sequence[Candidate]) -> Non
 def _memory(chance: random.Random) -> EmbeddedMemory:
     text = " ".join(chance.choice(WORDS) for _ in range(chance.randint(1, 30)))
     content = f"# {chance.choice(WORDS)}\n{text}" if chance.random() < 0.2 else text
-    in_session = chance.random() < 0.3
+    in_session, kind = chance.random() < 0.3, chance.choice(KINDS)
+    anchor = None if kind == "memory" else f"{chance.choice(WORDS)} > {chance.choice(WORDS)}"
     memory = Memory(
         content=content,
-        content_hash=content_hash(content),
+        content_hash=identity_hash(kind, None, anchor, content),
+        kind=kind,
+        anchor=anchor,
         created_at=chance.randint(1, 20),
         updated_at=5,
         tags=_tags(chance),
@@ -128,7 +145,8 @@ def _memory(chance: random.Random) -> EmbeddedMemory:
         session=chance.choice(("s1", "größe")) if in_session else None,
         sequence=chance.choice((None, 0, 3)) if in_session else None,
     )
-    return EmbeddedMemory(memory, tuple(_vector(chance) for _ in range(chance.choice((1, 1, 1, 3)))))
+    chunks = chance.choice((1, 1, 1, 3) if kind == "memory" else (0, 0, 1, 3))
+    return EmbeddedMemory(memory, tuple(_vector(chance) for _ in range(chunks)))
 
 
 def _tags(chance: random.Random) -> tuple[str, ...]:
@@ -147,6 +165,7 @@ def _filter(chance: random.Random) -> MemoryFilter:
         types=tuple(chance.sample(("note", "decision", "unknown"), chance.choice((0, 1, 1, 2)))),
         after=chance.choice((None, None, 5)),
         before=chance.choice((None, None, 15)),
+        kinds=tuple(chance.sample(("memory", "note", "error"), chance.choice((0, 0, 1, 2)))),
     )
 
 
@@ -182,4 +201,7 @@ async def test_a_memory_without_vectors_is_found_by_its_words(stores: Stores):
     await stores.rows.update("default", bare.content_hash, MemoryPatch(tags=("bird",)), now=9)
     found = (await stores.indexed.search_by_text(query_terms("kestrel"), 5, MemoryFilter())).candidates
     assert [hit.content_hash for hit in found] == [bare.content_hash]
-    await _require_equal(stores, chance)
+    near = [
+        await store.retrieve(_vector(random.Random(3)), 50, MemoryFilter()) for store in (stores.indexed, stores.rows)
+    ]
+    _require_near(*near)

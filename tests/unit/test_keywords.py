@@ -108,6 +108,10 @@ def test_words_are_folded_and_free_of_stop_words(query: str):
         assert split_words(word) == [word]
 
 
-@given(st.text(alphabet=st.characters(max_codepoint=127), max_size=80))
-def test_the_fast_way_for_ascii_agrees_with_the_way_for_all_scripts(text: str):
+@given(
+    st.text(alphabet=st.characters(max_codepoint=127), max_size=80)
+    | st.text(max_size=80)
+    | st.text(alphabet="aB1+# .\t\n\u00a0\u0085\u2003\u3000\x1c\u200bäßﬁカｶ部ͅ\u0301º́🚀", max_size=40)
+)
+def test_the_fast_way_agrees_with_the_way_for_all_scripts(text: str):
     assert split_words(text) == split_any_script(text)

@@ -8,7 +8,7 @@ from itertools import groupby
 
 # Part of a name when they end it ("c++", "c#", "f#"), punctuation everywhere else.
 _NAME_ENDINGS = "+#"
-_ASCII_WORD = re.compile(r"[a-z0-9]+(?:[+#]+(?![a-z0-9]))?")
+_ASCII_WORD = re.compile(r"[a-z0-9]+(?:[+#]+(?![a-z0-9+#]))?")
 
 # Scripts written without spaces between words: each character is matched on its own, so that a tag inside a
 # sentence is found. Ranges: Thai to Lao, Myanmar, Khmer, CJK (with kana, ideographs, compatibility and extensions).
@@ -36,8 +36,13 @@ def fold(text: str) -> str:
 def split_words(text: str) -> list[str]:
     """The words of a text in order; letters, digits, marks and pictographs belong to words, the rest divides them."""
     if text.isascii():  # most texts; the regular expression is twenty times as fast and agrees (tested)
-        return _ASCII_WORD.findall(text.lower())
-    return split_any_script(text)
+        return _ascii(text)
+    pieces = text.split()  # no word reaches across a space: where one letter is an umlaut, most pieces have none
+    return [word for piece in pieces for word in (split_any_script(piece) if not piece.isascii() else _ascii(piece))]
+
+
+def _ascii(piece: str) -> list[str]:
+    return _ASCII_WORD.findall(piece.lower())
 
 
 def split_any_script(text: str) -> list[str]:

@@ -135,8 +135,8 @@ class Writer:
         return [outcomes[number] for number in range(len(items))]
 
     async def add_vectors(self, items: Sequence[EmbeddedMemory]) -> int:
-        """To the memories that are there and have none."""
-        open_items = {memory_id(item.memory.namespace, item.memory.content_hash): item for item in items}
+        """To the memories that are there and have none; of two for one memory, the first counts."""
+        open_items = {memory_id(item.memory.namespace, item.memory.content_hash): item for item in reversed(items)}
         added = 0
         async for _ in rounds():
             seen = await self.existing(list(open_items.values()))

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....hybrid_search.columns.digests import DIGEST_BYTES
+from ....models import MemoryKind
 from ..schema import pinned_embedding
 from .format.quantization import Quantizer
-from .format.segment import NEVER, NO_SEQUENCE, NONE, Chunks, Documents
+from .format.segment import KIND_CODES, NEVER, NO_SEQUENCE, NONE, Chunks, Documents
 
 
 class Position(NamedTuple):
@@ -29,6 +30,7 @@ class DocumentRow(NamedTuple):
     content_hash: str
     created_at: int
     memory_type: str | None
+    kind: MemoryKind
     session: str | None
     sequence: int | None
     expires_at: int | None
@@ -40,8 +42,8 @@ class DocumentRow(NamedTuple):
 
 
 COLUMNS_OF_ROW = """
-    m.id, m.namespace, m.content_hash, m.created_at, m.memory_type, m.session, m.sequence, m.expires_at, w.labels,
-    w.words, w.names,
+    m.id, m.namespace, m.content_hash, m.created_at, m.memory_type, coalesce(m.kind, 'memory'), m.session, m.sequence,
+    m.expires_at, w.labels, w.words, w.names,
     (SELECT json_group_array(t.folded) FROM memory_tags mt JOIN tags t ON t.id = mt.tag_id WHERE mt.memory_id = m.id)
 """
 
@@ -138,6 +140,7 @@ def encoded_documents(
         created_at=np.array([row.created_at for row in rows], np.int64),
         namespaces=np.array([namespaces.add(row.namespace) for row in rows], np.int32),
         memory_types=np.array([memory_types.add(row.memory_type) for row in rows], np.int32),
+        kinds=np.array([KIND_CODES.get(row.kind, NONE) for row in rows], np.int8),
         sessions=np.array([sessions.add(row.session) for row in rows], np.int32),
         sequences=np.array([NO_SEQUENCE if row.sequence is None else row.sequence for row in rows], np.int64),
         expires_at=np.array([NEVER if row.expires_at is None else row.expires_at for row in rows], np.int64),

@@ -37,11 +37,11 @@ class SnapshotReads:
         self._dimension_of = dimension_of
 
     def _index_for(self, where: MemoryFilter, *, of_corpus: bool = False) -> IndexReader | None:
-        """It knows namespace, tags, types, times and expiry, and has nothing of histories and trash. The corpus of a
-        filter is the same at any moment."""
+        """It knows namespace, tags, types, kinds, times and expiry, and has nothing of histories and trash. The corpus
+        of a filter is the same at any moment."""
         as_of = None if of_corpus else where.as_of
         unknown = (where.scope, where.session, where.source, where.pinned, where.expired_by, as_of)
-        if where.kinds or where.metadata or unknown != _UNASKED or where.ended_before is not None:
+        if where.metadata or unknown != _UNASKED or where.ended_before is not None:
             return None
         return self._index if is_main(where.namespace) else None
 

@@ -1,7 +1,7 @@
 """A segment of an index: its documents, their chunks and the postings of their terms, as arrays."""
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .....models import MemoryKind
+
 WORD, NAME, TAG = b"w", b"n", b"t"
 """Kinds of terms. Words are those of labels and text together, as queries ask for them."""
 
 NONE = -1
 """The code of a name that is not there."""
+KIND_CODES: Mapping[MemoryKind, int] = {"memory": 0, "note": 1, "code": 2, "decision": 3, "error": 4}
+"""As they are in the files of indexes."""
 NO_SEQUENCE = np.iinfo(np.int64).min
 NEVER = np.iinfo(np.int64).max
 """When a memory expires that does not."""
@@ -116,6 +120,7 @@ class Documents:
     created_at: NDArray[np.int64]
     namespaces: NDArray[np.int32]
     memory_types: NDArray[np.int32]
+    kinds: NDArray[np.int8]
     sessions: NDArray[np.int32]
     sequences: NDArray[np.int64]
     expires_at: NDArray[np.int64]

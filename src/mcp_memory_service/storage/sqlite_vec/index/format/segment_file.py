@@ -24,7 +24,7 @@ from .....private_files import new_private_file
 from ...file.connection import real_path
 from ..source import Position
 
-FORMAT = 5
+FORMAT = 6
 """A file of another one is built anew, not read."""
 COLUMNS: Mapping[str, str] = {
     "memory_ids": "<i8 documents",
@@ -32,6 +32,7 @@ COLUMNS: Mapping[str, str] = {
     "created_at": "<i8 documents",
     "namespaces": "<i4 documents",
     "memory_types": "<i4 documents",
+    "kinds": "|i1 documents",
     "sessions": "<i4 documents",
     "sequences": "<i8 documents",
     "expires_at": "<i8 documents",

@@ -173,7 +173,7 @@ class LiveIndex:
         if current.segments is not None and not will_be_replaced:
             await self._catch_up(current.segments)
         if current.segments is None:
-            if self._store_is_small or not await self._connections.read(_knows_dimension):
+            if self._store_is_small or not await self._connections.read(_can_be_indexed):
                 self.degraded = ()
                 await self._keep_in_memory()
                 return
@@ -277,13 +277,13 @@ class LiveIndex:
 
 
 def _columns_in_memory(connection: apsw.Connection) -> SegmentData | None:
-    has_some = connection.execute(f"SELECT 1 FROM memories m WHERE {IS_INDEXED} LIMIT 1").get  # noqa: S608
-    return columns_of_rows(connection, exact=True) if has_some and _knows_dimension(connection) else None
+    return columns_of_rows(connection, exact=True) if _can_be_indexed(connection) else None
 
 
-def _knows_dimension(connection: apsw.Connection) -> bool:
-    """It comes with the first vector, if not with the model."""
-    return pinned_embedding(connection)[1] is not None
+def _can_be_indexed(connection: apsw.Connection) -> bool:
+    """The length of vectors comes with the first of them, if not with the model."""
+    has_some = connection.execute(f"SELECT 1 FROM namespaces m WHERE {IS_INDEXED} LIMIT 1").get  # noqa: S608
+    return has_some is not None and pinned_embedding(connection)[1] is not None
 
 
 def _is_expected(error: Exception) -> bool:

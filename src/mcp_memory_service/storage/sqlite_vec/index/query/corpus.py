@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .....models import MemoryFilter
-from ..format.segment import NONE, Mask, Segment
+from ..format.segment import KIND_CODES, NONE, Mask, Segment
 
 UNKNOWN = NONE - 1
-"""The code of a memory_type that no document has; NONE is that of those without one."""
+"""The code of a memory_type or a kind that no document has; NONE is that of those without one."""
 
 
 class Corpus(NamedTuple):
@@ -50,7 +50,7 @@ def corpus_mask(
     segment: Segment, where: MemoryFilter, namespace: int | None, types: Sequence[int], tagged: Mask | None
 ) -> Mask | None:
     """Which documents of a segment belong to the corpus of a filter: those of the namespace (None for any) and of one
-    of these types, by their codes, and with its tags; None if all do."""
+    of these types, by their codes, and with its tags, kinds and times; None if all do."""
     documents = segment.documents
     conditions = [condition for condition in (segment.live, tagged) if condition is not None]
     if namespace is not None:
@@ -59,6 +59,8 @@ def corpus_mask(
         conditions.append(documents.memory_types == types[0])
     elif types:
         conditions.append(np.isin(documents.memory_types, types))
+    if where.kinds:
+        conditions.append(np.isin(documents.kinds, [KIND_CODES.get(kind, UNKNOWN) for kind in where.kinds]))
     if where.after is not None:
         conditions.append(documents.created_at >= where.after)
     if where.before is not None:
