@@ -1,5 +1,6 @@
 """Reading notes: text in, chunks, names and links out. No I/O, no clock, no settings."""
 
+from .links import LinkResolver, LinkStatus, NoteNames, Resolution
 from .names import folded, heading_key
 from .note import READER_VERSION, LinkForm, Note, NoteChunk, RawLink
 from .reader import read_note, read_pages, read_plain_text
@@ -8,9 +9,13 @@ from .text import Unreadable, decoded
 __all__ = [
     "READER_VERSION",
     "LinkForm",
+    "LinkResolver",
+    "LinkStatus",
     "Note",
     "NoteChunk",
+    "NoteNames",
     "RawLink",
+    "Resolution",
     "Unreadable",
     "decoded",
     "folded",
