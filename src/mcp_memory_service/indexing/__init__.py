@@ -1,6 +1,7 @@
 """Reading notes: text in, chunks, names and links out. No I/O, no clock, no settings."""
 
 from .links import LinkResolver, LinkStatus, NoteNames, Resolution
+from .mentions import TitleIndex
 from .names import folded, heading_key
 from .note import READER_VERSION, LinkForm, Note, NoteChunk, RawLink
 from .reader import read_note, read_pages, read_plain_text
@@ -16,6 +17,7 @@ __all__ = [
     "NoteNames",
     "RawLink",
     "Resolution",
+    "TitleIndex",
     "Unreadable",
     "decoded",
     "folded",
