@@ -1,5 +1,6 @@
 """Reading notes: text in, chunks, names and links out. No I/O, no clock, no settings."""
 
+from .ignore import GITIGNORE, DocumentKind, IgnoreRules, document_kind
 from .links import LinkResolver, LinkStatus, NoteNames, Resolution
 from .mentions import TitleIndex
 from .names import folded, heading_key
@@ -9,9 +10,12 @@ from .report import HUB_LINKS, HubNote, LinkProblem, VaultReport, check_notes
 from .text import Unreadable, decoded
 
 __all__ = [
+    "GITIGNORE",
     "HUB_LINKS",
     "READER_VERSION",
+    "DocumentKind",
     "HubNote",
+    "IgnoreRules",
     "LinkForm",
     "LinkProblem",
     "LinkResolver",
@@ -26,6 +30,7 @@ __all__ = [
     "VaultReport",
     "check_notes",
     "decoded",
+    "document_kind",
     "folded",
     "heading_key",
     "read_note",
