@@ -159,6 +159,10 @@ def test_other_links_lead_to_no_note(link: str, form: LinkForm, status: LinkStat
     assert resolved(link, form=form) == Resolution(status)
 
 
+def test_a_name_that_is_encoded_many_times_is_broken():
+    assert resolved("%" + "25" * 5_000).status == "broken"
+
+
 def test_a_link_is_resolved_when_its_note_appears():
     link = RawLink("Gull", "Food", "wikilink", 1)
     assert LinkResolver(VAULT).resolve("log.md", link).status == "broken"

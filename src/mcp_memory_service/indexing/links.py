@@ -2,13 +2,14 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from urllib.parse import unquote
 
 from .names import NOTE_SUFFIXES, folded, heading_key, is_address
 from .note import Note, RawLink
+from .places import Places, file_places, folder_places, joined
 
 LinkStatus: TypeAlias = Literal["resolved", "missing_anchor", "ambiguous", "broken", "file", "external"]
 
@@ -51,24 +52,23 @@ _FILE_SUFFIX = re.compile(
     r"|pdf|pptx?|ps1|py|r|rb|rs|rtf|sh|sql|tar|tex|toml|ts|tsv|tsx|txt|xlsx?|xml|ya?ml|zip)$",
     re.IGNORECASE,
 )
-_FOLDER_NOTES = ("index", "readme")
 
 
 class LinkResolver:
     """Answers by the set of notes alone: in which order they come does not matter."""
 
     def __init__(self, notes: Iterable[NoteNames]) -> None:
-        self._by_path: defaultdict[str, list[str]] = defaultdict(list)
-        self._by_name: defaultdict[str, list[str]] = defaultdict(list)
+        self._files, self._folders = Places(), Places()
         self._by_alias: defaultdict[str, set[str]] = defaultdict(set)
         self._by_title: defaultdict[str, set[str]] = defaultdict(set)
         self._keys: dict[str, Sequence[str]] = {}
         self._anchors: dict[str, dict[str, str]] = {}
-        self._found: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._anywhere: dict[str, Set[str]] = {}
         for note in notes:
-            path = folded(note.path)
-            self._by_path[path].append(note.path)
-            self._by_name[path.rpartition("/")[2]].append(note.path)
+            for place in file_places(note.path):
+                self._files.add(place)
+            for place in folder_places(note.path):
+                self._folders.add(place)
             for alias in note.aliases:
                 self._by_alias[folded(alias.strip())].add(note.path)
             self._by_title[folded(note.title.strip())].add(note.path)
@@ -79,64 +79,35 @@ class LinkResolver:
             return self._at_anchor(from_path, link.anchor)
         if is_address(link.target, may_be_title=link.form != "markdown"):
             return Resolution("external")
-        folder = from_path.rpartition("/")[0]
-        if _joined("" if link.target.startswith("/") else folder, link.target) is None:
+        folder = "" if link.target.startswith("/") else from_path.rpartition("/")[0]
+        near = joined(folder, link.target)
+        if near is None:
             return Resolution("external")
-        found = self._candidates(folder, link.target)
+        found = self._meant(near, link.target)
+        if not found and "%" in link.target:
+            found = self._meant(unquote(near), unquote(link.target))
         if len(found) == 1:
-            return self._at_anchor(found[0], link.anchor)
+            return self._at_anchor(next(iter(found)), link.anchor)
         if found:
-            return Resolution("ambiguous", candidates=found)
+            return Resolution("ambiguous", candidates=tuple(sorted(found)))
         return Resolution("broken" if _is_note_link(link) else "file")
 
-    def _candidates(self, folder: str, target: str) -> tuple[str, ...]:
-        """The notes that are meant; most links are written more than once."""
-        asked = folder, target
-        if asked not in self._found:
-            found = next(filter(None, self._steps(folder, target)), set[str]())
-            self._found[asked] = tuple(sorted(found))
-        return self._found[asked]
+    def _meant(self, near: str, target: str) -> Set[str]:
+        """The notes that a link may mean: at its path from the folder of the note, else by what it is called anywhere,
+        else the note that stands for a folder. A path that says where it begins stands for that place alone."""
+        found = self._files.at(near)
+        if found:
+            return found
+        if target.startswith(("/", "./", "../")):
+            return self._folders.at(near)
+        anywhere = self._anywhere.get(target)
+        if anywhere is None:  # most links are written more than once
+            anywhere = self._anywhere[target] = self._called(target.rstrip("/"))
+        return anywhere or self._folders.at(near) or self._folders.called(target.rstrip("/"))
 
-    def _steps(self, folder: str, target: str) -> Iterator[set[str]]:
-        """Who may be meant, by one rule after the other: the first that finds anybody counts."""
-        target = target.rstrip("/")
-        names = [target] if "%" not in target else [target, unquote(target)]
-        for name in names:
-            yield from self._by_place(folder, name)
-        for name in map(folded, names):
-            yield self._by_alias.get(name, set())
-            yield self._by_title.get(name, set())
-        for name in names:
-            for note in _FOLDER_NOTES:
-                yield from self._by_place(folder, f"{name}/{note}")
-
-    def _by_place(self, folder: str, target: str) -> Iterator[set[str]]:
-        """By the path from the note's folder, then from the root, then by the file name anywhere."""
-        if not target.startswith("/"):
-            yield self._at(_joined(folder, target))
-        if not target.startswith(("./", "../")):
-            yield self._at(_joined("", target))
-        if not target.startswith(("/", "./", "../")):
-            yield self._named(folded(target))
-
-    def _at(self, path: str | None) -> set[str]:
-        """At a path, in the same spelling if there are several."""
-        for suffix in ("", *NOTE_SUFFIXES):
-            found = self._by_path.get(folded(path) + suffix, []) if path else []
-            if found:
-                return {path + suffix} if path and path + suffix in found else set(found)
-        return set()
-
-    def _named(self, target: str) -> set[str]:
-        """The one with the fewest folders above it whose path ends like this."""
-        name = target.rpartition("/")[2]
-        for suffix in ("", *NOTE_SUFFIXES):
-            ending = f"/{target}{suffix}"
-            found = [path for path in self._by_name.get(name + suffix, []) if f"/{folded(path)}".endswith(ending)]
-            if found:
-                fewest = min(path.count("/") for path in found)
-                return {path for path in found if path.count("/") == fewest}
-        return set()
+    def _called(self, target: str) -> Set[str]:
+        name = folded(target)
+        return self._files.called(target) or self._by_alias.get(name) or self._by_title.get(name, frozenset())
 
     def _at_anchor(self, path: str, anchor: str) -> Resolution:
         if not anchor:
@@ -161,19 +132,6 @@ def _anchor_keys(anchor: str) -> Iterator[str]:
         for form in (key, _REPEATED.sub("", key)):
             yield form
             yield form.replace("-", "")
-
-
-def _joined(folder: str, target: str) -> str | None:
-    """A path from the root, None if it leaves the root."""
-    parts = folder.split("/") if folder else []
-    for part in target.split("/"):
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        elif part not in {"", "."}:
-            parts.append(part)
-    return "/".join(parts)
 
 
 def _is_note_link(link: RawLink) -> bool:
