@@ -190,29 +190,7 @@ def test_front_matter_may_be_nearly_empty(text: str):
     assert [chunk.text for chunk in read_note(text, "stem").chunks] == ["Body."]
 
 
-PARTS = [
-    *(
-        "a: ",
-        "- ",
-        "b",
-        "\n",
-        "  ",
-        "[",
-        "]",
-        "{",
-        "}",
-        "&x ",
-        "*x",
-        "'",
-        '"',
-        "!!set ",
-        "2026-05-04",
-        "1e9",
-        ": ",
-        "#",
-    ),
-    *("\\", "é"),
-]
+PARTS = [*"b[]{}'#\\é\n", '"', "a: ", "- ", "  ", "&x ", "*x", "!!set ", "2026-05-04", "1e9", ": "]
 
 
 @given(st.text() | st.lists(st.sampled_from(PARTS), max_size=30).map("".join), st.sampled_from(["---", "+++"]))
