@@ -266,6 +266,32 @@ def test_other_policies_are_rows_beside_the_default(run_cli: RunCli, tmp_path: P
     assert rows["fusion=rrf,rrf_k=20"]["mean_alpha"] == 0.5, "alpha by the size of the corpus"
 
 
+def test_a_linked_set_is_also_measured_without_its_links(run_cli: RunCli, tmp_path: Path):
+    filler = [f"Bicycle {number} stands in the shed beside the others" for number in range(20)]
+    folder = write_set(
+        tmp_path / "linked",
+        corpus=[
+            {"id": "asked", "text": "The green bicycle belongs to the owner of the mill"},
+            {"id": "answer", "text": "Ada Quill, third house on the left"},
+            *({"id": f"filler {number}", "text": text} for number, text in enumerate(filler)),
+        ],
+        queries=[{"id": "q", "text": "whose is the green bicycle"}],
+        relevant=[("q", "asked"), ("q", "answer")],
+    )
+    (folder / "links.tsv").write_text("asked\tanswer\tthe owner\n")
+    ran = run_cli("eval", "run", "--data", str(folder), "--cache", str(tmp_path / "cache"), "--json")
+    assert ran.code == 0, ran.err
+    rows = json.loads(ran.out)[0]["rows"]
+    assert list(rows) == ["vector", "keyword", "hybrid", "hybrid, without links"]
+    assert rows["hybrid"]["means"]["recall_all_at_5"] == 1.0
+    assert rows["hybrid, without links"]["means"]["recall_all_at_5"] == 0.0
+    assert rows["hybrid, without links"]["paired_difference"]["reference"] == "hybrid"
+    unlinked = run_cli(
+        "eval", "run", "--data", str(folder), "--cache", str(tmp_path / "cache"), "--json", MCP_MEMORY_GRAPH_WEIGHT="0"
+    )
+    assert list(json.loads(unlinked.out)[0]["rows"]) == ["vector", "keyword", "hybrid"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

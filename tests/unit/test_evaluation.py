@@ -84,6 +84,7 @@ def test_a_haystack_is_a_collection_of_its_own(tmp_path: Path):
         ({"corpus.jsonl": ""}, "has no document"),
         ({"corpus.jsonl": "[]\n"}, "an object with other fields"),
         ({"qrels.tsv": None}, "has no qrels.tsv"),
+        ({"links.tsv": "a\tb\n\na b\n"}, "links.tsv, line 3: two document ids"),
         ({"corpus.jsonl": None}, "has no corpus.jsonl or corpus.jsonl.gz"),
     ],
 )
@@ -113,6 +114,13 @@ def test_a_haystack_names_documents(tmp_path: Path):
     (folder / "haystacks.jsonl").write_text('{"qid": "q1", "ids": ["nope"]}\n')
     with pytest.raises(InvalidInput, match="names nope, which is no document"):
         load_dataset(folder)
+
+
+def test_links_are_those_between_documents(tmp_path: Path):
+    folder = write_dataset(tmp_path / "tiny")
+    assert load_dataset(folder).links == []
+    (folder / "links.tsv").write_text("a\tb\tthe second\nb\tc\n\nc\tnowhere\tx\n")
+    assert load_dataset(folder).links == [("a", "b"), ("b", "c")]
 
 
 def test_fewer_queries_need_fewer_documents(tmp_path: Path):

@@ -22,7 +22,7 @@ from ..schemas import (
     PurgedOut,
     RerankOut,
     RetrieveOut,
-    SearchOut,
+    SignalOut,
     StatsOut,
     StoredOut,
     TimeOut,
@@ -95,7 +95,9 @@ def render_hits(found: RetrieveOut, stored: int, *, full: bool = False) -> str:
 def render_explanation(explained: ExplainOut) -> str:
     lines = [explained.summary, ""]
     for name, vote in explained.signals.items():
-        lines.append(f"  {name:<9} #{vote.rank:<5} score {vote.score:.4f}  contributes {vote.contribution:.6f}")
+        lines.append(
+            f"  {name:<9} #{vote.rank:<5} score {vote.score:.4f}  contributes {vote.contribution:.6f}{vote.way}"
+        )
     lines += [f"  {name:<9} did not find it" for name in explained.signals_without_it]
     if explained.evidence:
         lines.append(f"  alpha {explained.alpha_used:.2f}: {_evidence(explained.evidence)}")
@@ -108,7 +110,7 @@ def render_explanation(explained: ExplainOut) -> str:
     if explained.outranked_by:
         lines += ["", "Before it:"]
     for ahead in explained.outranked_by:
-        found_by = ", ".join(f"{signal} #{vote.rank}" for signal, vote in ahead.signals.items())
+        found_by = _found_by(ahead.signals)
         lines.append(f"  {ahead.rank}. {_shortened(ahead.content, 80)} ({found_by})")
     return "\n".join(lines)
 
@@ -273,20 +275,18 @@ def _about(memory: MemoryOut) -> str:
 
 
 def _reason(hit: HitOut) -> str:
-    found_by = ", ".join(f"{signal} #{placed.rank}" for signal, placed in hit.provenance.items())
-    return f"score {hit.score:.3f} | {found_by} | {_about(hit.memory)}"
+    return f"score {hit.score:.3f} | {_found_by(hit.provenance)} | {_about(hit.memory)}"
+
+
+def _found_by(signals: Mapping[str, SignalOut]) -> str:
+    return ", ".join([f"{signal} #{placed.rank}{placed.way}" for signal, placed in signals.items()])
 
 
 def _arithmetic(debug: DebugOut) -> str:
     total = (
         f"(vector {debug.vector_rrf:.6f} + tag {debug.tag_boost:.6f} + keyword {debug.keyword_rrf:.6f}"
-        f" + neighbour {debug.neighbour_boost:.6f})"
-        f" x recency {debug.recency_factor:.4f} x time {debug.time_factor:.4f}"
-    )
-    if debug.rerank:
-        total = f"({total} x {1 - debug.rerank.weight:.4g} + rerank {debug.rerank.contribution:.6f})"
-    return (
-        f"{total} x update {debug.update_factor:.4f}"
+        f" + neighbour {debug.neighbour_boost:.6f} + graph {debug.graph_boost:.6f})"
+        f" x recency {debug.recency_factor:.4f} x time {debug.time_factor:.4f} x update {debug.update_factor:.4f}"
         f" = {debug.final_score:.6f}; tags matched: {', '.join(debug.tag_matches) or 'none'}"
     )
 

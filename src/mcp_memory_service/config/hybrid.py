@@ -91,11 +91,14 @@ class HybridSearchSettings(EnvironmentSettings):
     )
     graph_form: GraphForm = Field(
         default=_RANKING.graph_form,
-        description="boost = add to the score, by direction and number of the links (with fusion score); decay = lift"
-        " to a share of the score of what it is linked with, whatever the weight above 0",
+        description="boost = lend by direction and number of the links (with fusion score); decay = lift to a share of"
+        " the score of what it is linked with, whatever the weight above 0",
     )
     graph_decay: float = Field(
-        default=_RANKING.graph_decay, ge=0.0, le=1.0, description="With graph form decay: that share, for each link"
+        default=_RANKING.graph_decay,
+        ge=0.0,
+        le=1.0,
+        description="That share, for each link; in the form boost for the best link, less for others",
     )
     graph_hops: int = Field(
         default=_RANKING.graph_hops, ge=1, le=2, description="With graph form decay: how many links are followed"

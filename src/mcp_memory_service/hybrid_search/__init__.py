@@ -13,7 +13,7 @@ from .evidence import (
     word_evidence,
 )
 from .fusion import combine_results_rrf, fuse_rrf, fuse_scores, rrf_score
-from .graph import LEADERS, LinkBoost, Links, Route, link_boosts
+from .graph import LEADERS, Direction, LinkBoost, Links, Route, link_boosts
 from .likeness import MIN_LIKENESS, compared_words, likeness, mean_direction
 from .policy import CLASSIC, FusionMethod, GraphForm, RankingName, RankingPolicy, RecencyMethod
 from .recency import (
@@ -65,6 +65,7 @@ __all__ = [
     "TAG",
     "VECTOR",
     "AdaptiveThresholds",
+    "Direction",
     "Evidence",
     "Fused",
     "FusedCandidate",

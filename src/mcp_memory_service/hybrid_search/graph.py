@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from ..models import Candidate, EdgeKind, Linked
+from ..models import SHOWN_DIGITS, Candidate, EdgeKind, Linked
 from .policy import RankingPolicy
 
 Direction: TypeAlias = Literal["out", "back"]
@@ -31,6 +31,13 @@ class Route(NamedTuple):
     """`out`: that one points at it; `back`: it points at that one."""
     distance: int
     """Links between it and what a signal found."""
+
+    @property
+    def words(self) -> str:
+        """As people and models read it: `link from` the memory that points at it, `link to` the one it points at."""
+        way = "from" if self.direction == "out" else "to"
+        far = f", {self.distance} links away" if self.distance > 1 else ""
+        return f"{self.kind} {way} {self.memory[:SHOWN_DIGITS]}{far}"
 
 
 class LinkBoost(NamedTuple):
@@ -62,13 +69,15 @@ def link_boosts(links: Links, scores: Mapping[str, float], best: float) -> dict[
     score, or else to the first.
     """
     boosts: dict[str, LinkBoost] = {}
+    if links.policy.graph_weight <= 0.0 or best <= 0.0:
+        return boosts
     leading = scores
     for distance, hop in enumerate(links.hops, start=1):
         for found in _by_edge(hop):
-            lent = _lent(found[0], leading.get(found[0].asked, 0.0), best, links.policy)
+            lead = leading.get(found[0].asked, 0.0)
             for each, share in _receivers(found, scores, brings_in=links.brings_in):
                 own = scores.get(each, 0.0)
-                score = lent * share - (own if links.policy.graph_form == "decay" else 0.0)
+                score = _lifted(own, share * _strength(found[0], links.policy), lead, best, links.policy) - own
                 offered = LinkBoost(score, _route(found[0], distance))
                 if score > 0.0 and (each not in boosts or _rank(offered) > _rank(boosts[each])):
                     boosts[each] = offered
@@ -76,17 +85,23 @@ def link_boosts(links: Links, scores: Mapping[str, float], best: float) -> dict[
     return boosts
 
 
-def _lent(linked: Linked, leading: float, best: float, policy: RankingPolicy) -> float:
-    """What one link has to give: in the form `boost` less of it from a leader that is far below the best, from one with
-    many links, and to what is linked from everywhere."""
+def _strength(linked: Linked, policy: RankingPolicy) -> float:
+    """How far a link can be trusted, from 0 to 1: less if it leads back, if it is one of many, and if it leads to what
+    everything is linked with. To the form `decay` one is as good as the other."""
     weight = min(1.0, max(0.0, linked.edge.weight))
     if policy.graph_form == "decay":
-        return policy.graph_decay * weight * leading
-    if best <= 0.0:
-        return 0.0
+        return weight
     direction = linked.degree**-0.5 if linked.is_outgoing else BACK_SHARE / linked.degree
-    popularity = min(1.0, POPULAR / linked.far_degree)
-    return policy.graph_weight * weight * direction * popularity * leading * (leading / best)
+    return weight * direction * min(1.0, POPULAR / linked.far_degree)
+
+
+def _lifted(own: float, strength: float, lead: float, best: float, policy: RankingPolicy) -> float:
+    """The score by a link of this strength: no less than a share of the leader's, and in the form `boost` also what is
+    lent on top of one's own, which decides among those that were found anyway. Leaders far below the best lend less."""
+    least = policy.graph_decay * strength * lead
+    if policy.graph_form == "decay":
+        return least
+    return max(least, own + policy.graph_weight * strength * lead * (lead / best))
 
 
 def _by_edge(hop: Sequence[Linked]) -> Iterator[list[Linked]]:

@@ -59,16 +59,17 @@ class RankingPolicy:
     """How far a memory is drawn towards the score of the next one of its session. NDCG@10 on LoCoMo turns and our own
     corpus: .483 and .742 without, .518 and .752 with 0.5, .529 and .753 with 0.7, .516 and .757 with 0.9."""
 
-    graph_weight: float = 0.4
+    graph_weight: float = 0.35
     """How much of its score the best memory lends to what it is linked with; 0 follows no links. all@5 and NDCG@10 on
-    hotpotqa_mini: .660 and .836 without, WEIGHTS (docs/adr/0024)."""
+    hotpotqa_mini: .660 and .836 without, .815 and .895 with 0.25, .840 and .896 with 0.35, .825 and .894 with 0.5
+    (docs/adr/0024)."""
 
     graph_form: GraphForm = "boost"
-    """`boost` adds to the score by direction and number of links; `decay` lifts what is linked to a share of the score
-    of what it is linked with, with any fusion."""
+    """`boost` lends by direction and number of the links; `decay` lifts what is linked to a share of the score of what
+    it is linked with, whatever the weight above 0, and with any fusion."""
 
     graph_decay: float = 0.8
-    """That share, for each link between the two."""
+    """That share, for each link between the two; in the form `boost` of the best link, of others less."""
 
     graph_hops: int = 1
     """How many links are followed in the form `decay`."""

@@ -155,7 +155,7 @@ def explanation_reply(explained: Explanation) -> CallToolResult:
 
 
 def _hit(hit: Hit) -> Entry:
-    head = _head(hit.memory, _similarity(hit.similarity))
+    head = _head(hit.memory, _similarity(hit.similarity), _way(hit.provenance))
     if hit.debug:
         placed = DebugOut.of(hit.debug).model_dump(mode="json", exclude_none=True)
         head = f"{head}\n{ours(f'debug {as_json(_rounded(placed))}')}"
@@ -171,8 +171,8 @@ def _similar(similar: SimilarMemory) -> tuple[str, str]:
     return ours(f"{memory.short_id} {_similarity(similar.similarity)} {_when(memory)}"), _first_line(memory)
 
 
-def _head(memory: Memory, similarity: str | None = None) -> str:
-    named = " ".join(filter(None, (memory.short_id, similarity, _when(memory), _type(memory))))
+def _head(memory: Memory, similarity: str | None = None, way: str | None = None) -> str:
+    named = " ".join(filter(None, (memory.short_id, similarity, _when(memory), _type(memory), way)))
     tags = _as_many(_labels(memory.tags), MAX_SHOWN_TAGS_CHARS)
     return ours(f"{named}: {tags}" if tags else named)
 
@@ -184,6 +184,12 @@ def _labels(names: Iterable[str]) -> list[str]:
 def _similarity(cosine: float | None) -> str:
     """Two digits; `-` if the memory was found by its words or tags alone."""
     return "-" if cosine is None else f"{cosine:.2f}".removeprefix("0")
+
+
+def _way(votes: Mapping[str, Vote]) -> str | None:
+    """The link by which it was reached, in brackets, if it is there for that more than for anything else."""
+    vote = max(votes.values(), key=lambda vote: vote.contribution, default=None)
+    return f"({vote.route.words})" if vote and vote.route else None
 
 
 def _type(memory: Memory) -> str | None:
@@ -285,7 +291,9 @@ def _arithmetic_of(found: SearchResult) -> str:
 
 
 def _vote(signal: str, vote: Vote) -> str:
-    return f"{signal} number {vote.rank}, score {vote.score:.2f}, contributes {vote.contribution:.{DEBUG_DIGITS}f}"
+    way = f" ({vote.route.words})" if vote.route else ""
+    placed = f"{signal} number {vote.rank}, score {vote.score:.2f}"
+    return f"{placed}, contributes {vote.contribution:.{DEBUG_DIGITS}f}{way}"
 
 
 def _rounded(values: Mapping[str, Any]) -> dict[str, Any]:

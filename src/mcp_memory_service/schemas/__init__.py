@@ -20,7 +20,7 @@ from .answers import (
     ranking_of,
     search_of,
 )
-from .breakdown import DebugOut, EvidenceOut, RerankOut, TimeOut
+from .breakdown import DebugOut, EvidenceOut, SignalOut, TimeOut
 from .explanation import ExplainOut
 from .fields import (
     MAX_ERRORS,
@@ -96,6 +96,7 @@ __all__ = [
     "RetrieveIn",
     "RetrieveOut",
     "SearchOut",
+    "SignalOut",
     "SimilarOut",
     "StatsOut",
     "StoredOut",

@@ -1,23 +1,26 @@
 """How a ranking came about, on the wire: votes of the signals, the arithmetic of a score, and what was understood."""
 
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel, Field
 
 from ..hybrid_search import (
+    GRAPH,
     KEYWORD,
     NEIGHBOUR,
-    RERANK,
     TAG,
     VECTOR,
+    Direction,
     Evidence,
     FusionMethod,
     RankingName,
+    Route,
     TimeHint,
     Vote,
     Wanted,
 )
+from ..models import EdgeKind
 from ..services.search.results import ScoreBreakdown
 from ..timestamps import from_microseconds
 from .fields import StoredMoment
@@ -33,16 +36,46 @@ UPDATE = "Above 1 if it seems to update an older memory, whose score it got so a
 RERANKED = "Only if the first results of the search were re-ranked by a cross-encoder"
 
 
+DISTANCE = "Only of what was reached by links: how many there are between it and what a signal found"
+THROUGH = "Only of what was reached by links: the last of them"
+
+
+class LinkOut(BaseModel):
+    content_hash: str = Field(description="The memory that it was reached from")
+    kind: EdgeKind
+    direction: Direction = Field(description="out = that memory points at it, back = it points at that memory")
+
+    @classmethod
+    def of(cls, route: Route) -> "LinkOut":
+        return cls(content_hash=route.memory, kind=route.kind, direction=route.direction)
+
+
 class SignalOut(BaseModel):
     rank: int = Field(description="Place in this signal, from 1; equal matches share the middle place of their group")
     score: float = Field(
-        description="Cosine similarity for vectors, BM25 for keywords, summed idf for tags, boost for neighbours, the"
-        " model's own score for rerank"
+        description="Cosine similarity for vectors, BM25 for keywords, summed idf for tags, boost for neighbours and"
+        " the graph"
     )
+    distance_in_graph: int | None = Field(default=None, exclude_if=lambda distance: not distance, description=DISTANCE)
+    through: LinkOut | None = Field(default=None, exclude_if=lambda through: through is None, description=THROUGH)
 
     @classmethod
     def of(cls, vote: Vote) -> Self:
-        return cls.model_validate(vote, from_attributes=True)
+        return cls.model_validate(vote._asdict() | _route_of(vote))
+
+    @property
+    def way(self) -> str:
+        """How links led to it, in brackets; empty if none did."""
+        if self.through is None or self.distance_in_graph is None:
+            return ""
+        link = self.through
+        return f" ({Route(link.content_hash, link.kind, link.direction, self.distance_in_graph).words})"
+
+
+def _route_of(vote: Vote | None) -> dict[str, Any]:
+    if vote is None or vote.route is None:
+        return {}
+    return {"distance_in_graph": vote.route.distance, "through": LinkOut.of(vote.route)}
 
 
 class RerankOut(BaseModel):
@@ -62,10 +95,9 @@ class RerankOut(BaseModel):
 
 
 class DebugOut(BaseModel):
-    """The arithmetic of a score: final_score = (vector_rrf + tag_boost + keyword_rrf + neighbour_boost) *
-    recency_factor * time_factor * update_factor. The first three are weight times scaled score, or weight / (k + rank)
-    with fusion `rrf`. If it was re-ranked, final_score = ((the same sum) * recency_factor * time_factor *
-    (1 - rerank.weight) + rerank.contribution) * update_factor."""
+    """The arithmetic of a score: final_score = (vector_rrf + tag_boost + keyword_rrf + neighbour_boost + graph_boost)
+    * recency_factor * time_factor * update_factor. The first three are weight times scaled score, or weight /
+    (k + rank) with fusion `rrf`."""
 
     vector_score: float | None
     vector_rank: int | None
@@ -78,6 +110,9 @@ class DebugOut(BaseModel):
     keyword_rank: int | None
     keyword_rrf: float
     neighbour_boost: float
+    graph_boost: float
+    distance_in_graph: int | None = Field(default=None, exclude_if=lambda distance: not distance, description=DISTANCE)
+    through: LinkOut | None = Field(default=None, exclude_if=lambda through: through is None, description=THROUGH)
     recency_factor: float
     time_factor: float = Field(description="By how near it is to the time that the query names; 1 if it names none")
     update_factor: float = Field(description=UPDATE)
@@ -96,7 +131,8 @@ class DebugOut(BaseModel):
     @classmethod
     def of(cls, breakdown: ScoreBreakdown) -> "DebugOut":
         votes = breakdown.contributions
-        vector, tag, keyword, neighbour = (votes.get(name) for name in (VECTOR, TAG, KEYWORD, NEIGHBOUR))
+        vector, tag, keyword = (votes.get(name) for name in (VECTOR, TAG, KEYWORD))
+        neighbour, graph = votes.get(NEIGHBOUR), votes.get(GRAPH)
         return cls(
             vector_score=vector.score if vector else None,
             vector_rank=vector.rank if vector else None,
@@ -109,6 +145,8 @@ class DebugOut(BaseModel):
             keyword_rank=keyword.rank if keyword else None,
             keyword_rrf=keyword.contribution if keyword else 0.0,
             neighbour_boost=neighbour.contribution if neighbour else 0.0,
+            graph_boost=graph.contribution if graph else 0.0,
+            **_route_of(graph),
             recency_factor=breakdown.recency_factor,
             time_factor=breakdown.time_factor,
             update_factor=breakdown.update_factor,

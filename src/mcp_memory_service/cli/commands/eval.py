@@ -88,8 +88,8 @@ def run(
     """Measure vector, keyword and hybrid search on evaluation sets.
 
     A set is a folder with corpus.jsonl, queries.jsonl (each may be gzipped) and qrels.tsv. It is stored in a temporary
-    store with the configured embeddings; your own memories are not touched. If a re-ranker is configured, hybrid search
-    is also measured with it.
+    store with the configured embeddings; your own memories are not touched. If it has links.tsv, hybrid search is also
+    measured without the links.
 
     \b
     Example:
@@ -212,7 +212,7 @@ def rollback(settings: Settings, as_json: bool) -> None:
 def _values_of(weight: str, text: str | None, settings: Settings) -> list[float]:
     if weight not in SWEPT_WEIGHTS:
         raise click.UsageError(f"--weight must be one of {', '.join(SWEPT_WEIGHTS)}.")
-    unused = {"rrf_k"} if settings.hybrid.fusion == "score" else {"vector_trust", "neighbour_weight"}
+    unused = {"rrf_k"} if settings.hybrid.fusion == "score" else {"vector_trust", "neighbour_weight", "graph_weight"}
     if weight in unused:
         raise click.UsageError(f"{weight} has no effect with MCP_MEMORY_FUSION={settings.hybrid.fusion}.")
     if text is None:
