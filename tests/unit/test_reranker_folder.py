@@ -2,9 +2,12 @@
 
 import asyncio
 import shutil
+import threading
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.patience import HANG_SECONDS
@@ -13,7 +16,7 @@ from tests.support.tiny_model import BATCH, INT32, INT64, LENGTH, table, write_g
 
 from mcp_memory_service.errors import ConfigurationError, RerankerUnavailable
 from mcp_memory_service.rerank.checking import check_reranker
-from mcp_memory_service.rerank.onnx_folder import OnnxReranker, read_cross_encoder
+from mcp_memory_service.rerank.onnx_folder import CrossEncoder, CrossEncoderFolder, OnnxReranker, read_cross_encoder
 
 TEXTS = ("rathole forwards port 2333 to the lab", "nothing of it", "the port the port", "rathole " * 300)
 QUERY = "the port of rathole"
@@ -165,6 +168,47 @@ async def test_a_model_that_is_not_used_leaves_memory_and_comes_back(tmp_path: P
             while reranker.is_loaded:
                 await asyncio.sleep(0.01)
         assert await reranker.scores("the car", ["the car"]) == before
+
+
+@dataclass(frozen=True)
+class WatchedFolder(CrossEncoderFolder):
+    """Its model notes the size of every batch, and waits at each until its gate lets one more through."""
+
+    batches: list[int]
+    reached: threading.Event
+    gate: threading.Semaphore
+
+    @classmethod
+    def of(cls, folder: Path) -> "WatchedFolder":
+        read = read_cross_encoder(folder)
+        known = {each.name: getattr(read, each.name) for each in fields(read)}
+        return cls(**known, batches=[], reached=threading.Event(), gate=threading.Semaphore(0))
+
+    def load(self, threads: int) -> CrossEncoder:
+        model = super().load(threads)
+        run = model.run
+
+        def watched(batch: Sequence[Any]) -> list[float]:
+            self.batches.append(len(batch))
+            self.reached.set()
+            assert self.gate.acquire(timeout=HANG_SECONDS)
+            return run(batch)
+
+        model.run = watched
+        return model
+
+
+async def test_who_gives_up_leaves_the_model_no_more_than_the_batch_it_has_begun(tmp_path: Path):
+    source = WatchedFolder.of(write_cross_encoder(tmp_path / "tiny"))
+    reranker = OnnxReranker(source, threads=1)
+    given_up = asyncio.create_task(reranker.scores("the car", ["the car " * 100] * 30))
+    assert await asyncio.to_thread(source.reached.wait, HANG_SECONDS)
+    given_up.cancel()
+    source.gate.release(100)
+    assert await reranker.scores("the car", ["the car"]) == [2.0]
+    assert source.batches == [source.batches[0], 1]
+    assert source.batches[0] < 30
+    await reranker.close()
 
 
 async def test_a_folder_that_works_is_described(tmp_path: Path):
