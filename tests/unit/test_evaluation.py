@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.eval.own_corpus import NOW
+from tests.eval.own_set import write_set
 
 from mcp_memory_service.errors import InvalidInput
 from mcp_memory_service.evaluation.confidence import Interval, PairedDifference, bootstrap_interval, paired_difference
@@ -248,3 +250,10 @@ def test_tables_are_markdown():
 
 def test_the_classic_ranking_can_be_compared_as_a_whole():
     assert changed_policy(RankingPolicy(), "ranking=classic") == CLASSIC
+
+
+def test_our_own_corpus_is_an_evaluation_set_too(tmp_path: Path):
+    write_set(tmp_path)
+    dataset = load_dataset(tmp_path)
+    assert (dataset.documents, len(dataset.queries), dataset.unknown_relevant) == (593, 183, 0)
+    assert {query.asked_at for query in dataset.queries} == {NOW}

@@ -14,7 +14,7 @@ from .text.tokens import plain_words, word_tokens
 from .text.words import is_unspaced
 
 MAX_TERMS = 20_000
-"""30 MB with 384 numbers for each. All terms of our largest evaluation corpus but one are fewer (docs/adr/0026)."""
+"""31 MB with 384 numbers for each. Of ten evaluation sets none has more: 5,183 abstracts have 16,935."""
 MIN_MEMORIES = 2
 """What a single memory says is mostly a name or a slip, and would lead nowhere else."""
 ADDED_TERMS = 3
