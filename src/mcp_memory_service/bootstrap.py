@@ -21,7 +21,7 @@ from .models import Progress
 from .rerank.base import Reranker
 from .rerank.checking import CrossEncoderFacts, RerankerReport, check_reranker
 from .searcher_process import COMMAND, SearcherSetup
-from .services import MemoryService, PoolLimits, Reranking, SearcherPool, ServiceLimits
+from .services import DocumentOptions, MemoryService, PoolLimits, Reranking, SearcherPool, ServiceLimits
 from .storage.ports import Store
 from .storage.ports.upkeep import Upkeep
 from .storage.sqlite_vec import (
@@ -177,11 +177,19 @@ async def open_service(
             reranking=reranking,
             zone=settings.zone,
             store_file=settings.sqlite_path.resolve() if settings.storage_backend == "sqlite_vec" else None,
+            documents=_document_options(settings),
         )
+        opened.push_async_callback(service.close)
         if warm_up:
-            for task in (service.warm_up(), _emptying_trash(service), service.keep_concepts_fresh()):
+            for task in (service.warm_up(), _emptying_trash(service), service.work_in_background()):
                 opened.push_async_callback(_ended, asyncio.create_task(task))
         yield service
+
+
+def _document_options(settings: Settings) -> DocumentOptions:
+    own = settings.sqlite_path.parent.resolve() if settings.storage_backend == "sqlite_vec" else None
+    roots = tuple(map(Path, settings.index_roots))
+    return DocumentOptions(roots, own, settings.index_mentions, settings.folder_context)
 
 
 async def _emptying_trash(service: MemoryService) -> None:

@@ -113,6 +113,11 @@ class HybridSearchSettings(EnvironmentSettings):
         le=100_000,
         description="How many candidates each signal ranks, and how deep a search can be paged through",
     )
+    max_chunks_per_document: int = Field(
+        default=_RANKING.max_chunks_per_document,
+        ge=0,
+        description="So many chunks of one document are on a page at most; more come on the next page. 0 = no limit",
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -19,7 +19,7 @@ from .rerank import RerankSettings
 from .sources import ENV_PREFIX, EnvironmentSettings, from_environment, http_address, whole_path
 
 MIN_API_KEY_CHARS = 16
-TOOLSETS = ("core", "search", "life", "feedback")
+TOOLSETS = ("core", "search", "life", "feedback", "notes")
 """Known here by name alone: who only stores or searches does not import the tools. A test compares them."""
 
 CommaSeparated: TypeAlias = Annotated[tuple[str, ...], NoDecode]
@@ -117,6 +117,19 @@ class Settings(EnvironmentSettings):
         default=True,
         description="Answer a store of up to 10 memories with others that they may repeat, correct or contradict",
     )
+    index_roots: CommaSeparated = Field(
+        default=(),
+        description="Folders that REST and MCP may have indexed, comma-separated; mcp-memory index may index any",
+    )
+    index_mentions: bool = Field(
+        default=False,
+        description="Count a title or alias that stands in another note as a weak link to its note",
+    )
+    folder_context: bool = Field(
+        default=False,
+        description="Give along with hits of a folder what its _context.md says, or the front matter key context of its"
+        " folder note",
+    )
     mcp_response_chars: int = Field(
         default=20_000,
         ge=1_000,
@@ -186,7 +199,7 @@ class Settings(EnvironmentSettings):
     def _level_in_any_case(cls, level: object) -> object:
         return level.upper() if isinstance(level, str) else level
 
-    @field_validator("allowed_hosts", "allowed_origins", "mcp_toolsets", mode="before")
+    @field_validator("allowed_hosts", "allowed_origins", "index_roots", "mcp_toolsets", mode="before")
     @classmethod
     def _split_at_commas(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
@@ -197,6 +210,14 @@ class Settings(EnvironmentSettings):
         if not names or set(names) - {"all", *TOOLSETS}:
             raise ValueError(f"must name all, or some of {', '.join(TOOLSETS)}")
         return names
+
+    @field_validator("index_roots")
+    @classmethod
+    def _roots_are_absolute(cls, roots: tuple[str, ...]) -> tuple[str, ...]:
+        expanded = tuple(str(Path(root).expanduser()) for root in roots)
+        if not all(Path(root).is_absolute() for root in expanded):
+            raise ValueError("must name folders by absolute paths")
+        return expanded
 
     _addresses_are_http = field_validator("public_url", "oauth_issuer", "oauth_jwks_url")(http_address)
 

@@ -41,6 +41,7 @@ from .signals import (
     signal_weights,
     stands_alone,
 )
+from .spread import page_places
 from .tag_weights import as_rare_as_they_are_few, dividing_tags, shared_ranks, tag_weights
 from .text.dates import Period, read_period
 from .text.passages import MAX_PASSAGE_CHARS, best_passages
@@ -118,6 +119,7 @@ __all__ = [
     "missing_neighbours",
     "neighbour_boosts",
     "neighbour_share",
+    "page_places",
     "possible_updates",
     "query_terms",
     "read_period",

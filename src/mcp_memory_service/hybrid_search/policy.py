@@ -84,9 +84,8 @@ class RankingPolicy:
     """How many candidates each signal ranks, whatever the page: a pool that grew with the page would let
     memories change places between pages (docs/adr/0003)."""
 
-    @property
-    def counts_age(self) -> bool:
-        return self.recency == "tiers" or self.recency_decay > 0
+    max_chunks_per_document: int = 3
+    """On one page, so that a long document leaves room for others; what is more comes on the next. 0 = no limit."""
 
 
 CLASSIC = RankingPolicy(

@@ -1,10 +1,13 @@
 """The values that travel inside the service: frozen, compared by value, free of I/O."""
 
+from .documents import FolderContext, Freshness
 from .graph import LINK_KINDS, Edge, EdgeKind, Linked, SourceOutcome
 from .learning import Feedback, TunedWeights, Tuning
 from .memory import (
     ANCHOR_DIVIDER,
     DEFAULT_NAMESPACE,
+    KINDS_OF_FILES,
+    LISTED_KINDS,
     MAX_METADATA_CHARS,
     MAX_NAMES,
     MAX_TAGS,
@@ -62,7 +65,9 @@ from .stats import StoreStats
 __all__ = [
     "ANCHOR_DIVIDER",
     "DEFAULT_NAMESPACE",
+    "KINDS_OF_FILES",
     "LINK_KINDS",
+    "LISTED_KINDS",
     "MAX_METADATA_CHARS",
     "MAX_NAMES",
     "MAX_TAGS",
@@ -76,6 +81,8 @@ __all__ = [
     "EdgeKind",
     "EmbeddedMemory",
     "Feedback",
+    "FolderContext",
+    "Freshness",
     "IdempotencyKey",
     "IndexedText",
     "JsonValue",

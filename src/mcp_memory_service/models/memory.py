@@ -49,6 +49,9 @@ def main_namespace(namespace: str) -> str:
 
 MemoryKind: TypeAlias = Literal["memory", "note", "code", "decision", "error"]
 """A plain memory is its text, wherever it came from; all others belong to the place they were taken from."""
+LISTED_KINDS: tuple[MemoryKind, ...] = ("memory", "decision", "error")
+KINDS_OF_FILES: tuple[MemoryKind, ...] = ("note", "code")
+"""What comes from files is changed and deleted there; listings leave it out unless it is asked for."""
 
 MIN_PREFIX_DIGITS = 8
 """Of an id that is given shortened: among a million memories one in four thousand shares so many with another."""

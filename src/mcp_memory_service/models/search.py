@@ -75,6 +75,10 @@ class SearchRequest:
     """Long contents whole, not as passages."""
     rerank: bool | None = None
     """Whether a cross-encoder puts the first results in a new order; None leaves it to the setting."""
+    kinds: tuple[MemoryKind, ...] = ()
+    """Any of these; empty means any."""
+    scope: str | None = None
+    """Only what came from this path or from below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,10 @@ class ListRequest:
     """Only those that are pinned, or that are not."""
     expired: bool = False
     """Only those that have expired, in place of all others."""
+    kinds: tuple[MemoryKind, ...] = ()
+    """Any of these; empty means any that does not come from files."""
+    scope: str | None = None
+    """Only what came from this path or from below it."""
 
 
 @dataclass(frozen=True, slots=True)

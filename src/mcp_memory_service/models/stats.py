@@ -22,3 +22,8 @@ class StoreStats:
     newest: int | None
     awaiting_vectors: int = 0
     """How many of the memories have no vectors yet, so that no search by meaning finds them."""
+
+    @property
+    def embedding_coverage(self) -> float:
+        """Which part of the memories is found by meaning as well."""
+        return 1.0 - self.awaiting_vectors / self.memories if self.memories else 1.0

@@ -6,6 +6,7 @@ from .search.reranking import Reranking
 from .search.results import MemoryListing, SearchResult
 from .search.searchers import PoolLimits, SearcherPool
 from .search.signals import AskedSignals
+from .sources.sources import DocumentOptions
 from .write.duplicates import DEFAULT_THRESHOLD, Cluster, Duplicates, find_duplicates, merge_cluster
 from .write.migration import Migration, MigrationReport
 from .write.storing import ServiceLimits
@@ -17,6 +18,7 @@ __all__ = [
     "BulkOutcome",
     "Cluster",
     "Context",
+    "DocumentOptions",
     "Duplicates",
     "Import",
     "ImportLine",

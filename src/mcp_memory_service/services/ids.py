@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..errors import AmbiguousId, InvalidInput, MemoryNotFound
-from ..models import Memory, MemoryDraft, history_of
+from ..models import KINDS_OF_FILES, Memory, MemoryDraft, history_of
 from ..storage.ports import Store
 from .write import checks
 
@@ -63,10 +63,17 @@ class Ids:
                 field="supersedes",
             )
         try:
-            ids = [(await self.current(asked)).content_hash for asked in draft.supersedes]
+            superseded = [await self.current(asked) for asked in draft.supersedes]
         except MemoryNotFound as error:
             raise InvalidInput(error.message, reason="superseded_unknown", field="supersedes") from error
-        return replace(draft, supersedes=tuple(ids)) if ids else draft
+        for memory in superseded:
+            if memory.kind in KINDS_OF_FILES:
+                raise InvalidInput(
+                    f"{memory.short_id} comes from {memory.source}: change it there.",
+                    reason="content_of_a_source",
+                    field="supersedes",
+                )
+        return replace(draft, supersedes=tuple(each.content_hash for each in superseded)) if superseded else draft
 
     async def _successor(self, content_hash: str, may_see: Callable[[Memory], bool]) -> Memory | None:
         """What superseded what superseded it, and so on, up to a memory that nothing did."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..errors import CountChanged, InvalidInput, MemoryNotFound
-from ..models import IdempotencyKey, Memory, MemoryFilter, MemoryPage, MemoryPatch, history_of, trash_of
+from ..models import KINDS_OF_FILES, IdempotencyKey, Memory, MemoryFilter, MemoryPage, MemoryPatch, history_of, trash_of
 from ..storage.ports import Store
 from ..timestamps import MICROSECONDS_PER_DAY
 from .ids import Ids
@@ -113,7 +113,14 @@ class Life:
         found = await self._ids.one_in(self._namespace, asked)
         if found is None and await self._ids.one_in(trash_of(self._namespace), asked):
             raise MemoryNotFound(asked)
-        return found or await self._ids.current(asked)
+        found = found or await self._ids.current(asked)
+        if found.kind in KINDS_OF_FILES:
+            raise InvalidInput(
+                f"{found.short_id} comes from {found.source}: change or delete it there and index it again, or take it"
+                " out with mcp-memory index --forget.",
+                reason="content_of_a_source",
+            )
+        return found
 
     async def delete(self, memory: Memory, key: IdempotencyKey | None) -> bool:
         """True if it was there; into the trash, if there is one."""

@@ -1,10 +1,12 @@
 """`MemoryService`: every use case once, behind whichever door it is asked for."""
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, tzinfo
+from functools import partial
 from pathlib import Path
 
 from ..embeddings.base import Embedder
@@ -43,11 +45,12 @@ from .search.search import Search
 from .search.searchers import SearcherPool
 from .search.signals import AskedSignals
 from .shared import SharedParts
+from .sources.found import with_files
+from .sources.sources import DocumentOptions, Sources
 from .write import checks, idempotency
 from .write.storing import ServiceLimits, Storing
 
-MAX_EDITORS = 5
-"""So often an edit is tried again that others were faster with."""
+MAX_EDITORS = 5  # so often an edit is tried again that others were faster with
 
 
 class MemoryService:
@@ -68,11 +71,11 @@ class MemoryService:
         reranking: Reranking | None = None,
         zone: tzinfo = UTC,
         store_file: Path | None = None,
+        documents: DocumentOptions | None = None,
         shared: SharedParts | None = None,
     ) -> None:
         """`tuned` gives the policy in place of `policy`, from the weights that were tuned for a namespace; `zone`
-        is that of words such as `yesterday`; the vocabularies of query expansion are kept beside `store_file`. Without
-        `reranking` no search is re-ranked."""
+        is that of words such as `yesterday`; the vocabularies of query expansion are kept beside `store_file`."""
         self._shared = shared or SharedParts(storage, embedder, searchers, reranking, monotonic_seconds, store_file)
         self._shared.by_namespace[namespace] = self
         self._storage = storage
@@ -82,27 +85,22 @@ class MemoryService:
         self._required_tags: tuple[str, ...] = ()
         """Folded: what is read must have all of them."""
         self._ids = Ids(storage, namespace)
-        self._life = Life(storage, namespace, now, (limits or ServiceLimits()).trash_days)
-        self.has_trash = self._life.has_trash
+        limits = limits or ServiceLimits()
+        self._life = Life(storage, namespace, now, limits.trash_days)
+        self.has_trash = limits.trash_days > 0
         inputs = CachedInputs(storage, self._shared.inputs, namespace, monotonic_seconds)
         self._tags = inputs.tags
-        self._storing = Storing(storage, self._shared.embedder, limits or ServiceLimits(), namespace, now, zone)
-        self._search = Search(
-            storage, inputs, policy or RankingPolicy(), now, monotonic_seconds, zone, self._shared.reranking
-        )
+        self._storing = Storing(storage, self._shared.embedder, limits, namespace, now, zone)
+        policy, reranking = policy or RankingPolicy(), self._shared.reranking
+        self._search = Search(storage, inputs, policy, now, monotonic_seconds, zone, reranking)
+        self._documents = documents or DocumentOptions()
+        room, parts = self._storing.require_room, (self._tags.forget, self._shared.runs[namespace])
+        self.sources = Sources(storage, self._shared.backlog, namespace, self._documents, room, *parts)
         self._tuned = tuned
         self._in_namespace: Callable[[str], MemoryService] = lambda other: MemoryService(
-            storage,
-            embedder,
-            policy,
-            limits,
-            other,
-            now,
-            monotonic_seconds,
-            tuned=tuned,
-            zone=zone,
-            shared=self._shared,
-        )
+            storage, embedder, policy, limits, other, now, monotonic_seconds,
+            tuned=tuned, zone=zone, documents=documents, shared=self._shared,
+        )  # fmt: skip
 
     def within(self, namespace: str) -> "MemoryService":
         """The same service for another namespace: one store, one model, one health, and caches that are kept for the
@@ -122,6 +120,7 @@ class MemoryService:
         held = copy(self)
         held._required_tags = tuple(map(fold_tag, checks.checked_tags(tags)))
         held._storing = self._storing.limited_to(max_memories)
+        held.sources = self.sources.with_room(held._storing.require_room)
         return held
 
     async def store_memory(self, draft: MemoryDraft) -> StoreOutcome:
@@ -161,9 +160,12 @@ class MemoryService:
             request = replace(request, alpha=alpha, tags=request.tags or ())
         where, searchers = self._filter_of(request), self._shared.searchers
         search = await self._tuned_search()
-        if searchers is None or search.reranks(request):  # they have no cross-encoder, which takes most of the time
-            return await search.run(request, where)
-        return await searchers.run(search, request, where)
+        run = search.run
+        if searchers is not None and not search.reranks(request):  # they have no cross-encoder
+            run = partial(searchers.run, search)
+        # A folder may be described by a note that a caller held to some tags must not read.
+        shows_context = self._documents.folder_context and not self._required_tags
+        return await with_files(await run(request, where), self._storage, self._namespace, folder_context=shows_context)
 
     async def explain(self, request: SearchRequest, content_hash: str) -> Explanation:
         """Why one memory is where it is in the answer to a query, or why it is not there."""
@@ -363,9 +365,14 @@ class MemoryService:
         if (await self._tuned_search()).policy.query_expansion:
             await self._shared.concepts.prepare(self._namespace)
 
-    async def keep_concepts_fresh(self) -> None:
-        """Make and refresh the vocabularies that searches ask for, for as long as the service lives."""
-        await self._shared.concepts.keep_fresh()
+    async def work_in_background(self) -> None:
+        """For as long as the service lives: vectors for what has none, and vocabularies that searches ask for."""
+        await asyncio.gather(self._shared.backlog.work_off_for_ever(), self._shared.concepts.keep_fresh())
+
+    async def close(self) -> None:
+        """Ends what goes on in the background, in all namespaces."""
+        for runs in self._shared.runs.values():
+            await runs.close()
 
     async def _tuned_search(self) -> Search:
         """With the weights that this namespace had when it was first searched."""

@@ -105,6 +105,10 @@ class Fused(Sequence[FusedCandidate]):
         (found,) = self._at(self.order[[index]])
         return found
 
+    def at(self, places: Sequence[int]) -> "Fused":
+        """Those at some places of the order, from 0."""
+        return replace(self, members=self.order[list(places)], sorted=True)
+
     def __iter__(self) -> Iterator[FusedCandidate]:
         return self._at(self.order)
 

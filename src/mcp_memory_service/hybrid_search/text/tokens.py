@@ -97,7 +97,7 @@ def plain_words(text: str) -> list[str]:
 
 
 def word_tokens(text: str, *, without_stop_words: bool = False) -> list[str]:
-    words = plain_words(text)
+    words = split_words(_CAMEL_BOUNDARY.sub(" ", text))  # as plain_words does, which is a call more
     if without_stop_words:
         words = [word for word in words if word not in STOP_WORDS]
     if all(map(str.isascii, words)):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from ...hybrid_search import Evidence, Fused, TimeHint
 from ...models import Candidate, Confidence, Memory
+from .paging import cut_page, memories_on
 from .results import Hit, Paging
 from .signals import ChunkSimilarities, SignalResults
 
@@ -53,10 +54,11 @@ class Page:
     confidence: Confidence
     cut: bool
     """Whether there are none because they are not sure enough."""
+    max_chunks: int = 0
+    """Of one document on it; 0 for any number."""
 
     def of(self, ranking: Ranking) -> "Page":
         """The same page of the ranking in another order, of which the memories are here."""
-        candidates = ranking.fused[self.paging.offset : self.paging.offset + self.paging.page_size]
         read = {memory.content_hash: memory for memory in self.memories}
-        shown = [read[each] for each in candidates.content_hashes if each in read]
-        return replace(self, ranking=ranking, candidates=candidates, memories=shown)
+        candidates = cut_page(ranking.fused, self.paging, self.max_chunks, read)
+        return replace(self, ranking=ranking, candidates=candidates, memories=memories_on(candidates, read))

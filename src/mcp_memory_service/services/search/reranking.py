@@ -4,8 +4,9 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ...errors import RerankerUnavailable
 from ...hybrid_search import MAX_PASSAGE_CHARS, lift_updates_among, rerank
@@ -14,7 +15,7 @@ from ...models import Memory, SearchRequest
 from ...rerank.base import Reranker
 from .passages import passages_of
 from .query import Missing, note
-from .ranking import Ranking
+from .ranking import Page, Ranking
 from .signals import ChunkSimilarities
 
 logger = logging.getLogger(__name__)
@@ -56,6 +57,13 @@ class Reranking:
             ranking, fused=fused, update_factors=factors, first_stage=ranking.fused, rerank_weight=self.weight
         )
 
+    async def reranked(self, cutting: Coroutine[Any, Any, Page], query: str) -> Page:
+        """A page of the ranking in its new order; the store is not held while the model reads."""
+        page = await cutting
+        if not page.memories:
+            return page
+        return page.of(await self.rerank(page.ranking, query, page.memories, page.chunks))
+
     async def warm_up(self) -> None:
         try:
             await self.reranker.warm_up()
@@ -82,8 +90,9 @@ class Reranking:
 
 
 def _text(memory: Memory, query: str, chunks: ChunkSimilarities) -> str:
-    """A content, or of a long one what the answer shows of it."""
-    if len(memory.content) <= MAX_PASSAGE_CHARS:
-        return memory.content
-    passages = passages_of(memory, query, chunks.by_id.get(memory.content_hash, ()))
-    return " … ".join([passage.text for passage in passages])
+    """A content, or of a long one what the answer shows of it; for a chunk of a document after its headings."""
+    text = memory.content
+    if len(text) > MAX_PASSAGE_CHARS:
+        passages = passages_of(memory, query, chunks.by_id.get(memory.content_hash, ()))
+        text = " … ".join([passage.text for passage in passages])
+    return f"{memory.heading}\n\n{text}" if memory.heading else text

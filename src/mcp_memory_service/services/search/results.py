@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...hybrid_search import Evidence, FusionMethod, RankingName, TimeHint, Vote
-from ...models import Confidence, Memory, SearchMode, SearchRequest
+from ...models import Confidence, FolderContext, Freshness, Memory, SearchMode, SearchRequest
 
 HINTS = 3
 """So many results are worth a look where nothing seems to be an answer."""
@@ -61,6 +61,8 @@ class Hit:
     passages: tuple[Passage, ...] = ()
     """Of a long content the parts that the query is about, in order; none of a short one, or if it was asked for
     whole."""
+    freshness: Freshness | None = None
+    """Whether the file that it comes from still has it; None if it comes from none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,8 @@ class SearchResult:
     """As the filters were understood."""
     expanded_with: tuple[str, ...] = ()
     """Terms of the corpus that were added to the query for the vector signal; none unless queries are expanded."""
+    contexts: tuple[FolderContext, ...] = ()
+    """What the folders say of themselves that hits come from; only if that is switched on."""
 
     @property
     def confidence_note(self) -> str | None:

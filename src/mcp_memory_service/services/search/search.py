@@ -50,6 +50,7 @@ from ...models import Candidate, Memory, MemoryFilter, SearchMode, SearchRequest
 from ...storage.ports import Snapshot, Store
 from ...timestamps import from_microseconds
 from .cached_inputs import CachedInputs
+from .paging import read_page
 from .passages import passages_of
 from .query import Missing, QueryVector, SignalQuery
 from .ranking import Page, Ranking
@@ -74,7 +75,6 @@ LEXICAL_DIVISOR = 4
 
 # So much is cut into snippets in a few milliseconds.
 LONG_PAGE_CHARS = 20_000
-
 T = TypeVar("T")
 
 
@@ -123,7 +123,7 @@ class Search:
             paging=page.paging,
             alpha_used=ranking.alpha,
             keywords=ranking.results.of(TAG).terms,
-            degraded=(*ranking.degraded, *page.chunks.degraded),
+            degraded=(*ranking.results.degraded, *ranking.not_reranked, *page.chunks.degraded),
             took_ms=round((self._seconds() - started) * 1000, 3),
             evidence=ranking.evidence,
             confidence=page.confidence,
@@ -166,18 +166,20 @@ class Search:
         """The same signals ranked by other numbers."""
         return Search(self._storage, self.inputs, policy, self._now, self._seconds, self.zone, self._reranking)
 
-    async def _ranked_page(self, request: SearchRequest, where: MemoryFilter, vector: Vector | None = None) -> Page:
+    def _ranked_page(
+        self, request: SearchRequest, where: MemoryFilter, vector: QueryVector | None = None
+    ) -> Coroutine[Any, Any, Page]:
         """Without its hits, if they take long to make."""
         now = self._now()
 
         async def rank_and_page(results: SignalResults, snapshot: Snapshot) -> Page:
             return await self._page(request, where, await self.rank(request, where, results, snapshot, now), snapshot)
 
-        page = await self._asked(self._signal_query(request, where), rank_and_page, vector=vector)
-        if self._reranking is None or not page.memories or not self.reranks(request):
-            return page
-        # The store is not held any more.
-        return page.of(await self._reranking.rerank(page.ranking, request.query, page.memories, page.chunks))
+        page = self._asked(self._signal_query(request, where), rank_and_page, vector=vector)
+        reranking = self._reranking
+        return (
+            page if reranking is None or not reranking.is_wanted(request) else reranking.reranked(page, request.query)
+        )
 
     # prepare and ask
 
@@ -236,10 +238,8 @@ class Search:
 
     def _given_alpha(self, request: SearchRequest) -> float | None:
         """Alpha as far as it was chosen; None leaves it to the query."""
-        if request.mode == "semantic":
-            return 1.0
-        if request.mode == "keyword":
-            return 0.0
+        if request.mode != "hybrid":
+            return 1.0 if request.mode == "semantic" else 0.0
         return self.policy.hybrid_alpha if request.alpha is None else request.alpha
 
     # rank
@@ -254,10 +254,11 @@ class Search:
             prior, evidence = alpha_for_size(results.corpus_size, self.policy), results.evidence
             alpha = self._alpha_of(results, evidence, prior)
         weights = signal_weights(request.mode, alpha, self.policy)
-        time = results.time if self.policy.query_dates and not stands_alone(weights) else None
-        pool = Pool.of({name: result.candidates for name, result in results.by_signal.items()})
+        alone = stands_alone(weights)
+        time = results.time if self.policy.query_dates and not alone else None
+        policy, pool = self.policy, Pool.of({name: result.candidates for name, result in results.by_signal.items()})
         fused = self.fuse(pool, alpha, request.mode, now, time)
-        if neighbour_share(weights, self.policy) > 0 and request.min_similarity is None:
+        if pool.everyone.sessions is not None and request.min_similarity is None and neighbour_share(weights, policy):
             lacking = missing_neighbours(fused.pool.take(fused.order[:LEADING]), fused.pool)
             if lacking:
                 found = await ask_neighbours(lacking, where, snapshot.reads)
@@ -266,15 +267,18 @@ class Search:
                 if len(pool.everyone) > known:  # the others had their boosts before
                     fused = self.fuse(pool, alpha, request.mode, now, time)
         if links_count(weights, self.policy):
-            brings_in = request.min_similarity is None
-            links = await ask_links(fused, where, self.policy, snapshot.reads, brings_in=brings_in)
+            joins = request.min_similarity is None
+            links = await ask_links(fused, where, self.policy, snapshot.reads, brings_in=joins)
             if links is not None:
                 results = replace(results, links=links)
             if isinstance(links, Links):
                 pool = pool.joined_by(GRAPH, links.candidates)
                 fused = self.fuse(pool, alpha, request.mode, now, time, links)
         before, factors = None, dict[str, float]()
-        if self._prefers_updates(weights, time):
+        # An update comes before what it updates where age counts, and the past is not asked for.
+        asks_for_past = time is not None and time.wanted != "newest"
+        by_age = policy.recency == "tiers" or policy.recency_decay > 0
+        if policy.fusion == "score" and by_age and not alone and not asks_for_past:
             before = fused
             possible = possible_updates(fused)
             if possible:
@@ -311,11 +315,6 @@ class Search:
             return None
         return time_in(request.query, from_microseconds(self._now(), self.zone))
 
-    def _prefers_updates(self, weights: Mapping[str, float], time: TimeHint | None) -> bool:
-        """Whether an update comes before what it updates: where age counts, and the past is not asked for."""
-        by_score_and_age = self.policy.fusion == "score" and self.policy.counts_age
-        return by_score_and_age and not stands_alone(weights) and (time is None or time.wanted == "newest")
-
     def _alpha_of(self, results: SignalResults, evidence: Evidence | None, prior: float) -> float:
         tags = results.of(TAG)
         if self.policy.fusion == "rrf":
@@ -333,11 +332,14 @@ class Search:
         confidence = ranking.results.confidence if ranked else "none"
         cut = ranked > 0 and not is_at_least(confidence, request.min_confidence)
         paging = Paging(page=request.page, page_size=request.page_size, total=0 if cut else ranked)
-        page = ranking.fused[:0] if cut else ranking.fused[paging.offset : paging.offset + paging.page_size]
-        reranking = self._reranking if page and self.reranks(request) else None
-        leading = ranking.fused[: reranking.top_n].content_hashes if reranking else []
-        ids = list(dict.fromkeys([*page.content_hashes, *leading]))
-        memories = await snapshot.reads.get_many(where.namespace, ids) if ids else []
+        max_chunks = self.policy.max_chunks_per_document
+        reranking = self._reranking
+        if reranking is not None and not (paging.total > paging.offset and reranking.is_wanted(request)):
+            reranking = None
+        # Those that are re-ranked change places: all are kept until it is known who is on the page.
+        first = reranking.top_n if reranking else 0
+        fused = ranking.fused[:0] if cut else ranking.fused
+        page, memories = await read_page(fused, paging, max_chunks, first, where, snapshot.reads)
         in_part = not request.full or reranking
         long = [each for each in memories if in_part and len(each.content) > MAX_PASSAGE_CHARS]
         vector, chunks = ranking.results.of(VECTOR).vector, UNKNOWN_SIMILARITIES
@@ -346,7 +348,7 @@ class Search:
         # Snippets read every word: of short texts they are made before another thread would start.
         takes_long = bool(long) or sum([len(memory.content) for memory in memories]) > LONG_PAGE_CHARS
         hits = None if takes_long or reranking else self._hits(request, ranking, page, memories, chunks)
-        return Page(ranking, paging, page, memories, chunks, hits, confidence, cut)
+        return Page(ranking, paging, page, memories, chunks, hits, confidence, cut, max_chunks)
 
     def _hits(
         self,

@@ -35,6 +35,7 @@ from ...hybrid_search import (
 )
 from ...hybrid_search.bm25 import odds_against
 from ...hybrid_search.columns.candidates import Candidates, Scores
+from ...hybrid_search.columns.digests import Digests
 from ...hybrid_search.confidence import LED
 from ...models import (
     Candidate,
@@ -206,8 +207,10 @@ async def ask_links(
     fused: Fused, where: MemoryFilter, policy: RankingPolicy, reads: SearchReads, *, brings_in: bool
 ) -> Links | Missing | None:
     """Where the best of a ranking lead; None if nowhere."""
-    leaders = fused.pool.take(fused.order[:LEADERS])
-    asked, hops = list(leaders.content_hashes), list[Sequence[Linked]]()
+    ids, places = fused.pool.content_hashes, fused.order[:LEADERS]
+    leading: list[int] = places.tolist()
+    asked = list(ids.take(places)) if isinstance(ids, Digests) else [ids[place] for place in leading]
+    hops: list[Sequence[Linked]] = []
     for _ in range(policy.graph_hops if policy.graph_form == "decay" else 1):
         found = await _answered(reads.linked(asked, MAX_LINKED, where), "graph_unavailable")
         if isinstance(found, Missing):
@@ -217,7 +220,7 @@ async def ask_links(
         hops.append(found)
         reached = dict.fromkeys(linked.candidate.content_hash for linked in found)
         asked = [each for each in reached if each not in asked][:LEADERS]
-    return Links(leaders, tuple(hops), policy, brings_in) if hops else None
+    return Links(fused.pool.take(places), tuple(hops), policy, brings_in) if hops else None
 
 
 async def ask_chunks(vector: Vector, memories: Sequence[Memory], reads: SearchReads) -> ChunkSimilarities:

@@ -12,6 +12,8 @@ from ...errors import InvalidInput
 from ...hybrid_search import read_period
 from ...hybrid_search.text.dates import EXAMPLES, EXAMPLES_AHEAD
 from ...models import (
+    KINDS_OF_FILES,
+    LISTED_KINDS,
     MAX_METADATA_CHARS,
     MAX_TAGS,
     MIN_PREFIX_DIGITS,
@@ -31,6 +33,7 @@ from ...timestamps import EARLIEST_MICROSECONDS, MICROSECONDS_PER_DAY, When, to_
 MAX_TAG_CHARS = 200
 MAX_NAME_CHARS = 200
 """Of memory_type, source, session and namespace."""
+MAX_PATH_CHARS = 4_096
 MAX_METADATA_DEPTH = 20
 MAX_QUERY_CHARS = 10_000
 MAX_KEY_CHARS = 200
@@ -90,6 +93,13 @@ def check_name(name: str | None, field: str) -> None:
         return
     check_text(name, field, MAX_NAME_CHARS, line_breaks=False)
     if not name.strip():
+        raise InvalidInput(f"{field} is empty; leave it out instead.", reason=f"{field}_empty", field=field)
+
+
+def check_path(path: str, field: str) -> None:
+    """For what may name a file."""
+    check_text(path, field, MAX_PATH_CHARS, line_breaks=False)
+    if not path.strip():
         raise InvalidInput(f"{field} is empty; leave it out instead.", reason=f"{field}_empty", field=field)
 
 
@@ -198,7 +208,12 @@ def checked_filter(namespace: str, request: SearchRequest | ListRequest, now: da
     for memory_type in types:
         check_name(memory_type, "memory_type")
     check_name(request.session, "session")
-    check_name(request.source, "source")
+    for path, field in ((request.source, "source"), (request.scope, "scope")):
+        if path is not None:
+            check_path(path, field)
+    kinds = request.kinds
+    if isinstance(request, ListRequest) and not kinds:
+        kinds = LISTED_KINDS
     return MemoryFilter(
         namespace,
         tuple(dict.fromkeys(fold_tag(tag) for tag in checked_tags(request.tags or ()))),
@@ -206,6 +221,8 @@ def checked_filter(namespace: str, request: SearchRequest | ListRequest, now: da
         types,
         moment_of(request.after, "after", now),
         moment_of(request.before, "before", now),
+        request.scope,
+        kinds,
         session=request.session,
         source=request.source,
         metadata=_checked_metadata_filter(request.metadata),
@@ -227,6 +244,8 @@ def require_filter(request: ListRequest) -> None:
     """Of what changes many memories: all of them at once is a mistake more often than not."""
     if replace(request, page=1, page_size=ListRequest().page_size, tag_match="any") == ListRequest():
         raise InvalidInput("Name at least one filter.", reason="filter_required")
+    if set(request.kinds) & set(KINDS_OF_FILES):
+        raise InvalidInput("What comes from files is changed there.", reason="content_of_a_source", field="kinds")
 
 
 def _checked_metadata_filter(asked: Sequence[MetadataIs]) -> tuple[MetadataIs, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...errors import InvalidInput, InvalidVector
-from ...models import DEFAULT_NAMESPACE, Memory, MemoryDraft, is_main
+from ...models import DEFAULT_NAMESPACE, KINDS_OF_FILES, Memory, MemoryDraft, is_main
 from ...storage.ports import Store
 from ..memory_service import MemoryService
 
@@ -129,13 +129,14 @@ class Import:
 
 
 async def every_memory(storage: Store, namespace: str | None = DEFAULT_NAMESPACE) -> AsyncGenerator[Memory, None]:
-    """All memories of a namespace, or with None of all of them, without histories and trash. What is there all the
-    while comes exactly once; what is stored meanwhile may be left out."""
+    """All memories of a namespace, or with None of all of them, without histories, trash and what comes from files.
+    What is there all the while comes exactly once; what is stored meanwhile may be left out."""
     cursor: str | None = None
     while True:
         part = await storage.scan(cursor, SCAN_PART)
         for item in part.items:
-            if namespace in {None, item.memory.namespace} and is_main(item.memory.namespace):
+            is_ours = namespace in {None, item.memory.namespace} and is_main(item.memory.namespace)
+            if is_ours and item.memory.kind not in KINDS_OF_FILES:
                 yield item.memory
         cursor = part.cursor
         if cursor is None:
