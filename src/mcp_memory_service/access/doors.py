@@ -53,6 +53,9 @@ DOORS: Mapping[str, Door] = {
     "POST /memories/delete": _WRITE,
     "POST /memories/retag": _WRITE,
     "POST /memories/context": _READ_BY_TAGS,
+    "POST /index": _ADMIN,  # it reads files of the machine that the service runs on
+    "GET /index": _READ,
+    "DELETE /index": _ADMIN,
     "GET /overview": _READ,
     "GET /tags": _READ,
     "GET /stats": _READ,
@@ -73,6 +76,8 @@ DOORS: Mapping[str, Door] = {
     "tool delete_memories": _WRITE,
     "tool retag_memories": _WRITE,
     "tool rate_memory": _WRITE,
+    "tool index_directory": _ADMIN,
+    "tool index_file": _ADMIN,
     "prompt recall": _READ_BY_TAGS,
     "prompt save-session": _WRITE,  # it reads nothing, and asks for what needs it
     "resource memory://overview": _READ,

@@ -99,6 +99,11 @@ def _value(text: str) -> Any:
         return text
 
 
+def _whole_path(_context: click.Context, _option: click.Parameter, path: str | None) -> str | None:
+    """As files are known by, whichever folder a command is run in."""
+    return path and Path(path).expanduser().resolve().as_posix()
+
+
 FILTERS = together(
     tag_option("Only memories with this tag"),
     click.option("--tag-match", type=click.Choice(["any", "all"]), default="any", show_default=True),
@@ -106,7 +111,9 @@ FILTERS = together(
     click.option("--after", help="Created at or after this time: ISO 8601, 7d, last week, 2026-05"),
     click.option("--before", help="Created before this time began: ISO 8601, 7d, yesterday, 2026-05"),
     click.option("--session", help="Only memories of this conversation"),
-    click.option("--source", help="Only memories that this one wrote"),
+    click.option("--source", help="Only memories that this one wrote, or of this file"),
+    click.option("--scope", metavar="PATH", callback=_whole_path, help="Only what comes from this folder or file"),
+    click.option("--kind", "kinds", multiple=True, help="Only memory, note, code, decision or error; may be repeated"),
     click.option(
         "--metadata",
         multiple=True,

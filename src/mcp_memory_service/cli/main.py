@@ -97,6 +97,8 @@ for _name, _target, _summary in (
     ("tags", "life.tags", "List, rename and merge tags."),
     ("retag", "life.retag", "Add tags to all memories that pass the filters, and remove others."),
     ("duplicates", "duplicates.duplicates", "List memories that say nearly the same, and merge them."),
+    ("index", "index.index", "Take in PATH, a folder or file of Markdown, text or PDF, or what changed in it."),
+    ("notes", "notes.notes", "Look at the notes of a folder and at their links."),
     ("config", "config.config", "Show every setting, its value and where that comes from."),
     ("stats", "search.stats", "Show how much is stored, and with which model."),
     (

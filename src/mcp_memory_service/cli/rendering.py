@@ -19,9 +19,11 @@ from ..schemas import (
     ListOut,
     MemoryOut,
     PagedOut,
+    PlaceOut,
     PurgedOut,
     RerankOut,
     RetrieveOut,
+    SearchOut,
     SignalOut,
     StatsOut,
     StoredOut,
@@ -82,6 +84,7 @@ def render_hits(found: RetrieveOut, stored: int, *, full: bool = False) -> str:
     lines += [*_filtered(found), *_time(found.time_understood), *_expanded(found)]
     if found.degraded:
         lines.append(f"Searched without: {', '.join(found.degraded)}")
+    lines += [f"About {context.folder}: {_shortened(context.text, SHOWN_CHARS)}" for context in found.contexts]
     # Who asks for a further page wants to see it all the same.
     shown = found.results[:HINTS] if found.confidence == "none" and found.page == 1 else found.results
     first = (found.page - 1) * found.page_size + 1
@@ -139,7 +142,8 @@ def render_stats(stats: StatsOut, store: str) -> str:
         "store": store,
         "memories": f"{stats.memories}" + (f" ({types})" if types else ""),
         "tags": f"{stats.tags}",
-        "vectors": f"{stats.vectors}",
+        "vectors": f"{stats.vectors}"
+        + (f" (embedding coverage {stats.embedding_coverage:.1%})" if stats.awaiting_vectors else ""),
         "size": f"{stats.size_bytes / 1024**2:.1f} MiB",
         "backend": f"{stats.backend}, schema version {stats.schema_version}",
         "embedding": f"{stats.embedding_model}, {stats.embedding_dimension or 'unknown'} dimensions",
@@ -161,6 +165,8 @@ def render_memory(memory: MemoryOut) -> str:
         "type": memory.memory_type,
         "tags": ", ".join(memory.tags),
         "source": memory.source,
+        "place": memory.place and _place(memory.place),
+        "link": memory.place and memory.place.link,
         "session": memory.session and f"{memory.session} {memory.sequence if memory.sequence is not None else ''}",
         "metadata": json.dumps(memory.metadata, ensure_ascii=False) if memory.metadata else None,
     }
@@ -271,7 +277,14 @@ def _shortened(content: str, length: int) -> str:
 def _about(memory: MemoryOut) -> str:
     ended = f"until {memory.ended_at:%Y-%m-%d}" if memory.ended_at else ""
     parts = [memory.created_at.date().isoformat(), ended, memory.memory_type or "", ", ".join(memory.tags)]
+    parts += [_place(memory.place)] if memory.place else []
     return " | ".join([*filter(None, parts), memory.content_hash[:SHOWN_DIGITS]])
+
+
+def _place(place: PlaceOut) -> str:
+    changed = f" ({place.freshness})" if place.freshness not in {None, "fresh"} else ""
+    headings = " > ".join(place.heading_path)
+    return f"{place.path}:{place.first_line}-{place.last_line}{changed} {headings}"
 
 
 def _reason(hit: HitOut) -> str:
@@ -286,7 +299,12 @@ def _arithmetic(debug: DebugOut) -> str:
     total = (
         f"(vector {debug.vector_rrf:.6f} + tag {debug.tag_boost:.6f} + keyword {debug.keyword_rrf:.6f}"
         f" + neighbour {debug.neighbour_boost:.6f} + graph {debug.graph_boost:.6f})"
-        f" x recency {debug.recency_factor:.4f} x time {debug.time_factor:.4f} x update {debug.update_factor:.4f}"
+        f" x recency {debug.recency_factor:.4f} x time {debug.time_factor:.4f}"
+    )
+    if debug.rerank:
+        total = f"({total} x {1 - debug.rerank.weight:.4g} + rerank {debug.rerank.contribution:.6f})"
+    return (
+        f"{total} x update {debug.update_factor:.4f}"
         f" = {debug.final_score:.6f}; tags matched: {', '.join(debug.tag_matches) or 'none'}"
     )
 

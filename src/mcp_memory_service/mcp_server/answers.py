@@ -7,11 +7,12 @@ from typing import Any
 from mcp.types import CallToolResult, TextContent
 
 from ..hybrid_search import SIGNALS, Vote
-from ..models import SHOWN_DIGITS, Memory, SimilarMemory, StoreOutcome
+from ..models import KINDS_OF_FILES, SHOWN_DIGITS, Memory, SimilarMemory, StoreOutcome
 from ..schemas import DebugOut
 from ..services import MemoryListing, SearchResult
 from ..services.outcomes import BulkOutcome, Context, Overview
 from ..services.search.results import HINTS, Explanation, Hit, Paging, Passage
+from ..services.sources.place import place_of
 from ..timestamps import day_of, from_microseconds
 from .budget import FRAME_CHARS, Entry, fitted
 from .fence import as_json, label, ours, quoted
@@ -38,8 +39,15 @@ def found_reply(found: SearchResult, budget: int) -> CallToolResult:
     frame += [f"Searched without: {', '.join(found.degraded)}."] if found.degraded else []
     lines = [ours(" ".join(filter(None, frame)))]
     lines += [ours(_arithmetic_of(found))] if hits and hits[0].debug else []
-    lines += [ours(f"Each: id similarity date type: tags. {REFERENCE}")] if hits else []
-    return reply(*lines, *shown)
+    has_places = any(hit.memory.kind in KINDS_OF_FILES for hit in hits)
+    legend = "Each: id similarity date type: tags" + (" @ file:line headings." if has_places else ".")
+    lines += [ours(f"{legend} {REFERENCE}")] if hits else []
+    about = [
+        line
+        for context in found.contexts
+        for line in (ours(f"About the folder {label(context.folder)}:"), quoted(context.text))
+    ]
+    return reply(*lines, *about, *shown)
 
 
 def listing_reply(listing: MemoryListing, budget: int) -> CallToolResult:
@@ -84,6 +92,7 @@ def overview_reply(overview: Overview, problems: Mapping[str, str]) -> CallToolR
         "in the trash": overview.trashed,
     }
     lines += [f"{', '.join(f'{count} {what}' for what, count in beside.items() if count)}."] * any(beside.values())
+    lines += [f"{stats.awaiting_vectors} are found by words only as yet."] * bool(stats.awaiting_vectors)
     lines += [f"Out of order: {message} [{code}]" for code, message in problems.items()]
     lines += [f"Searches go without: {', '.join(overview.degraded)}."] if overview.degraded else []
     for what, counts in (("Types", stats.memories_by_type), ("Tags", {tag.tag: tag.memories for tag in tags})):
@@ -156,6 +165,8 @@ def explanation_reply(explained: Explanation) -> CallToolResult:
 
 def _hit(hit: Hit) -> Entry:
     head = _head(hit.memory, _similarity(hit.similarity), _way(hit.provenance))
+    if hit.freshness not in {None, "fresh"}:
+        head = f"{head} ({hit.freshness})"
     if hit.debug:
         placed = DebugOut.of(hit.debug).model_dump(mode="json", exclude_none=True)
         head = f"{head}\n{ours(f'debug {as_json(_rounded(placed))}')}"
@@ -174,7 +185,9 @@ def _similar(similar: SimilarMemory) -> tuple[str, str]:
 def _head(memory: Memory, similarity: str | None = None, way: str | None = None) -> str:
     named = " ".join(filter(None, (memory.short_id, similarity, _when(memory), _type(memory), way)))
     tags = _as_many(_labels(memory.tags), MAX_SHOWN_TAGS_CHARS)
-    return ours(f"{named}: {tags}" if tags else named)
+    place = place_of(memory)
+    where = f" @ {label(f'{place.path}:{place.first_line}')} {label(' > '.join(place.heading_path))}" if place else ""
+    return ours((f"{named}: {tags}" if tags else named) + where)
 
 
 def _labels(names: Iterable[str]) -> list[str]:

@@ -17,6 +17,7 @@ from .strict_server import StrictServer, Toolset
 from .toolsets.core import CoreTools
 from .toolsets.feedback import FeedbackTools
 from .toolsets.life import LifeTools
+from .toolsets.notes import NoteTools
 from .toolsets.search import SearchTools
 
 INSTRUCTIONS = """\
@@ -32,6 +33,7 @@ TOOLSETS: Mapping[str, Callable[[int], Toolset]] = {
     "search": SearchTools,
     "life": LifeTools,
     "feedback": FeedbackTools,
+    "notes": NoteTools,
 }
 
 

@@ -20,7 +20,7 @@ from .answers import (
     ranking_of,
     search_of,
 )
-from .breakdown import DebugOut, EvidenceOut, SignalOut, TimeOut
+from .breakdown import DebugOut, EvidenceOut, RerankOut, SignalOut, TimeOut
 from .explanation import ExplainOut
 from .fields import (
     MAX_ERRORS,
@@ -40,6 +40,7 @@ from .fields import (
     shortened,
     unlisted,
 )
+from .indexing import FileProblemOut, ForgottenOut, IndexReportOut, IndexStatusOut, PlaceOut
 from .life import BulkOut, ContextOut, HistoryOut, OverviewOut
 from .requests import (
     BatchIn,
@@ -48,6 +49,7 @@ from .requests import (
     ExplainIn,
     FeedbackIn,
     ImportIn,
+    IndexIn,
     ListIn,
     MemoryIn,
     PatchIn,
@@ -75,9 +77,14 @@ __all__ = [
     "ExplainOut",
     "ExportOut",
     "FeedbackIn",
+    "FileProblemOut",
+    "ForgottenOut",
     "HistoryOut",
     "HitOut",
     "ImportIn",
+    "IndexIn",
+    "IndexReportOut",
+    "IndexStatusOut",
     "ListIn",
     "ListOut",
     "MemoryIn",
@@ -88,6 +95,7 @@ __all__ = [
     "PageSize",
     "PagedOut",
     "PatchIn",
+    "PlaceOut",
     "PurgeIn",
     "PurgedOut",
     "RankedOut",

@@ -5,10 +5,22 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field
 
 from ..hybrid_search import MAX_PASSAGE_CHARS
-from ..models import Confidence, Memory, Purged, SearchMode, SimilarMemory, StoreOutcome, StoreStats, TagCount
+from ..models import (
+    Confidence,
+    Freshness,
+    Memory,
+    MemoryKind,
+    Purged,
+    SearchMode,
+    SimilarMemory,
+    StoreOutcome,
+    StoreStats,
+    TagCount,
+)
 from ..services.search.results import Hit, MemoryListing, Paging, Passage, SearchResult
 from .breakdown import EVIDENCE, EXPANSION, TIME, DebugOut, EvidenceOut, SignalOut, TimeOut, moment_of
 from .fields import StoredMoment
+from .indexing import PlaceOut
 
 SIMILAR_CHARS = 200
 MAX_WHOLE_CHARS = 4_000
@@ -31,10 +43,19 @@ class MemoryOut(BaseModel):
     expires_at: StoredMoment | None = Field(description="From then on no search and no list has it")
     edited_at: StoredMoment | None = Field(description="When its text came in the place of an earlier one")
     ended_at: StoredMoment | None = Field(description="When it was superseded or deleted; null as long as it holds")
+    kind: MemoryKind = Field(
+        default="memory",
+        exclude_if=lambda kind: kind == "memory",
+        description="Only if it is no plain memory: what it is, such as note for a chunk of a document",
+    )
+    place: PlaceOut | None = Field(
+        default=None, exclude_if=lambda place: place is None, description="Only of a note: where it stands"
+    )
 
     @classmethod
-    def of(cls, memory: Memory) -> Self:
-        return cls.model_validate(memory, from_attributes=True)
+    def of(cls, memory: Memory, freshness: Freshness | None = None) -> Self:
+        shown = cls.model_validate(memory, from_attributes=True)
+        return shown if memory.kind == "memory" else shown.model_copy(update={"place": PlaceOut.of(memory, freshness)})
 
 
 class ListedOut(MemoryOut):
@@ -59,8 +80,8 @@ class ListedOut(MemoryOut):
         return cls.in_part(memory, memory.content[:MAX_PASSAGE_CHARS]) if is_long else cls.of(memory)
 
     @classmethod
-    def in_part(cls, memory: Memory, part: str) -> Self:
-        whole = cls.of(memory)
+    def in_part(cls, memory: Memory, part: str, freshness: Freshness | None = None) -> Self:
+        whole = cls.of(memory, freshness)
         return whole.model_copy(update={"content": part, "content_length": len(whole.content), "content_cut": True})
 
 
@@ -153,9 +174,9 @@ class HitOut(RankedOut):
     def of(cls, hit: Hit) -> "HitOut":
         passages = [PassageOut.of(passage) for passage in hit.passages]
         if passages and len(hit.memory.content) > MAX_WHOLE_CHARS:
-            memory = ListedOut.in_part(hit.memory, " … ".join([passage.text for passage in passages]))
+            memory = ListedOut.in_part(hit.memory, " … ".join([passage.text for passage in passages]), hit.freshness)
         else:
-            memory = ListedOut.of(hit.memory)
+            memory = ListedOut.of(hit.memory, hit.freshness)
         return cls(memory=memory, passages=passages, **ranking_of(hit))
 
 
@@ -211,12 +232,24 @@ def search_of(found: SearchResult) -> dict[str, Any]:
     }
 
 
+class FolderContextOut(BaseModel):
+    folder: str = Field(description="Relative to the folder that was indexed; . is that folder itself")
+    source: str
+    text: str
+
+
 class RetrieveOut(SearchOut):
     results: list[HitOut]
+    contexts: list[FolderContextOut] = Field(
+        default_factory=list[FolderContextOut],
+        exclude_if=lambda contexts: not contexts,
+        description="Only with MCP_MEMORY_FOLDER_CONTEXT: what the folders say of themselves that hits come from",
+    )
 
     @classmethod
     def of(cls, found: SearchResult) -> "RetrieveOut":
-        return cls(results=[HitOut.of(hit) for hit in found.results], **search_of(found))
+        contexts = [FolderContextOut.model_validate(each, from_attributes=True) for each in found.contexts]
+        return cls(results=[HitOut.of(hit) for hit in found.results], contexts=contexts, **search_of(found))
 
 
 class ListOut(PagedOut):
@@ -286,6 +319,8 @@ class StatsOut(BaseModel):
     memories_by_type: dict[str, int] = Field(description="The empty name counts memories without a type")
     oldest: StoredMoment | None
     newest: StoredMoment | None
+    awaiting_vectors: int = Field(description="Those that are found by their words, and not by their meaning yet")
+    embedding_coverage: float = Field(description="Which part of the memories is found by meaning as well, 0 to 1")
 
     @classmethod
     def of(cls, stats: StoreStats) -> "StatsOut":

@@ -9,6 +9,7 @@ from ..hybrid_search import (
     GRAPH,
     KEYWORD,
     NEIGHBOUR,
+    RERANK,
     TAG,
     VECTOR,
     Direction,
@@ -54,7 +55,7 @@ class SignalOut(BaseModel):
     rank: int = Field(description="Place in this signal, from 1; equal matches share the middle place of their group")
     score: float = Field(
         description="Cosine similarity for vectors, BM25 for keywords, summed idf for tags, boost for neighbours and"
-        " the graph"
+        " the graph, the model's own score for rerank"
     )
     distance_in_graph: int | None = Field(default=None, exclude_if=lambda distance: not distance, description=DISTANCE)
     through: LinkOut | None = Field(default=None, exclude_if=lambda through: through is None, description=THROUGH)
@@ -90,14 +91,16 @@ class RerankOut(BaseModel):
     def of(cls, weight: float, vote: Vote | None) -> "RerankOut | None":
         if not weight:
             return None
-        rank, score, contribution = vote or (None, None, 0.0)
-        return cls(weight=weight, rank=rank, score=score, contribution=contribution)
+        if vote is None:
+            return cls(weight=weight, rank=None, score=None, contribution=0.0)
+        return cls(weight=weight, rank=vote.rank, score=vote.score, contribution=vote.contribution)
 
 
 class DebugOut(BaseModel):
     """The arithmetic of a score: final_score = (vector_rrf + tag_boost + keyword_rrf + neighbour_boost + graph_boost)
     * recency_factor * time_factor * update_factor. The first three are weight times scaled score, or weight /
-    (k + rank) with fusion `rrf`."""
+    (k + rank) with fusion `rrf`. If it was re-ranked, final_score = ((the same sum) * recency_factor * time_factor *
+    (1 - rerank.weight) + rerank.contribution) * update_factor."""
 
     vector_score: float | None
     vector_rank: int | None

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError
 
 from ..hybrid_search import read_period
 from ..hybrid_search.text.dates import EXAMPLES, EXAMPLES_AHEAD
-from ..models import MAX_TAGS, TagMatch
+from ..models import MAX_TAGS, MemoryKind, TagMatch
 from ..services.write.checks import MAX_BATCH, MAX_METADATA_CONDITIONS, MAX_PAGE, MAX_PAGE_SIZE, MAX_SUPERSEDED
 from ..timestamps import from_microseconds, to_microseconds
 
@@ -105,6 +105,11 @@ TagList: TypeAlias = Annotated[list[str], Field(fail_fast=True, json_schema_extr
 HashList: TypeAlias = Annotated[list[str], Field(fail_fast=True, json_schema_extra={"maxItems": MAX_BATCH})]
 IdList: TypeAlias = Annotated[list[str], Field(fail_fast=True, json_schema_extra={"maxItems": MAX_SUPERSEDED})]
 TypeList: TypeAlias = Annotated[list[str], Field(fail_fast=True, json_schema_extra={"maxItems": MAX_TAGS})]
+KINDS_MEANT = (
+    "Only these: memory (plain ones), note (chunks of documents), code, decision, error. Left out, a search takes all,"
+    " and a list all but what comes from files"
+)
+KindList: TypeAlias = Annotated[list[MemoryKind], Field(fail_fast=True, json_schema_extra={"maxItems": 10})]
 MetadataFilter: TypeAlias = Annotated[
     dict[str, str | int | float | bool | None],
     BeforeValidator(_parsed_object),

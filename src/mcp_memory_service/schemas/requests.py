@@ -11,6 +11,7 @@ from ..models import UNSET, ListRequest, MemoryDraft, MemoryPatch, MetadataIs, S
 from ..services.write.checks import MAX_BATCH
 from ..timestamps import to_microseconds
 from .fields import (
+    KINDS_MEANT,
     MAX_ERRORS,
     After,
     AsOf,
@@ -18,6 +19,7 @@ from .fields import (
     ExpiresAt,
     HashList,
     IdList,
+    KindList,
     MetadataFilter,
     Moment,
     Page,
@@ -163,7 +165,9 @@ class FilterIn(_In):
     after: After = None
     before: Before = None
     session: str | None = Field(default=None, description="Only memories of this conversation")
-    source: str | None = Field(default=None, description="Only memories that this one wrote")
+    source: str | None = Field(default=None, description="Only memories that this one wrote, or of this file")
+    scope: str | None = Field(default=None, description="Only what comes from this folder or file, as a path")
+    kinds: KindList = Field(default_factory=list, description=KINDS_MEANT)
     metadata: MetadataFilter = Field(default_factory=dict)
 
     def _as(self, kind: type[V]) -> V:
@@ -283,6 +287,18 @@ class PurgeIn(_In):
     content_hashes: HashList = Field(
         description="The memories to delete; none finishes what earlier purges left pending"
     )
+
+
+class IndexIn(_In):
+    """What to index."""
+
+    model_config = _example(path="/home/me/notes")
+
+    path: str = Field(
+        description="A folder or a file on the machine of the service, as an absolute path within one of the folders of"
+        " MCP_MEMORY_INDEX_ROOTS"
+    )
+    dry_run: bool = Field(default=False, description="Only say what would be done")
 
 
 class FeedbackIn(_In):

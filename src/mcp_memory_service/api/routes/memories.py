@@ -64,7 +64,7 @@ async def purge_memories(body: PurgeIn, service: Service) -> PurgedOut:
 
 async def _given_once(request: Request) -> None:
     """Of a parameter that is given twice one would be ignored, and nobody could tell which."""
-    names = [name for name, _ in request.query_params.multi_items() if name not in {"tags", "types"}]
+    names = [name for name, _ in request.query_params.multi_items() if name not in {"tags", "types", "kinds"}]
     for name in set(names):
         if names.count(name) > 1:
             raise InvalidInput(

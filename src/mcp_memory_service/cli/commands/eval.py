@@ -89,7 +89,7 @@ def run(
 
     A set is a folder with corpus.jsonl, queries.jsonl (each may be gzipped) and qrels.tsv. It is stored in a temporary
     store with the configured embeddings; your own memories are not touched. If it has links.tsv, hybrid search is also
-    measured without the links.
+    measured without the links, and with a re-ranker if one is configured.
 
     \b
     Example:

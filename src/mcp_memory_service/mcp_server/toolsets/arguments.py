@@ -33,6 +33,8 @@ MinConfidence: TypeAlias = Annotated[Confidence | None, Field(description="Nothi
 MetadataFilter: TypeAlias = Annotated[
     dict[str, str | int | float | bool | None] | None, Field(description="Keys with values; null: any")
 ]
+Kinds: TypeAlias = Annotated[list[Literal["memory", "note"]] | None, _UNSAID]
+Scope_: TypeAlias = Annotated[str | None, Field(description="Folder or file of notes")]
 Expiry: TypeAlias = Annotated[ExpiresAt, Field(description="Date or 30d")]
 NewExpiry: TypeAlias = Annotated[ExpiresAt | Literal[""], Field(description="Date or 30d; empty: never")]
 

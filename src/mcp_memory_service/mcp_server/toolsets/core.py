@@ -17,12 +17,14 @@ from .arguments import (
     Before_,
     Expiry,
     Id,
+    Kinds,
     MetadataFilter,
     MinConfidence,
     NewExpiry,
     Page_,
     PageSize_,
     Query,
+    Scope_,
     SearchedTags,
     Similarity,
     TagRule,
@@ -100,6 +102,8 @@ class CoreTools:
         include_superseded: bool = False,
         as_of: AsOf_ = None,
         min_confidence: MinConfidence = None,
+        kinds: Kinds = None,
+        scope: Scope_ = None,
     ) -> CallToolResult:
         """Find what is remembered about something, best first, by meaning, words and tags. The tool for nearly every
         question: call it before a task, and before you answer from memory. Says how sure it is."""
@@ -123,6 +127,8 @@ class CoreTools:
             include_superseded=include_superseded,
             as_of=as_of,
             min_confidence=min_confidence,
+            kinds=tuple(kinds or ()),
+            scope=scope,
         )
         return found_reply(await serving.get().search(request), self._response_chars)
 
