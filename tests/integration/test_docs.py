@@ -55,14 +55,19 @@ def test_the_two_commands_are_in_the_first_screen_and_in_the_makefile():
 
 def test_the_commands_of_the_readme_run(tmp_path: Path):
     commands = [block for block in blocks("bash") if not block.startswith("make ")]
-    assert len(commands) == 3
+    assert len(commands) == 4
+    (tmp_path / "notes").mkdir()  # the home of the tests is this folder
+    (tmp_path / "notes" / "Backups.md").write_text("# Backups\n\nWe back up every night, see [[Nowhere]].\n")
     with server_process(tmp_path) as server:
-        curl, cli, keys = commands
+        curl, cli, notes, keys = commands
         script = curl.replace("http://127.0.0.1:8000", server.url).replace("curl -s", "curl -sf")
         stored, found = (json.loads(answer) for answer in _run(script, tmp_path).replace("}{", "}\n{").splitlines())
         assert stored["created"] is True
         assert found["results"][0]["memory"]["content_hash"] == stored["content_hash"]
         output = _run(cli.replace(".venv/bin/mcp-memory", COMMAND), tmp_path)
+        indexed = _run(notes.replace(".venv/bin/mcp-memory", COMMAND), tmp_path)
+        assert "Backups.md:1-3" in indexed
+        assert "1 links broken" in indexed
         made = _run(keys.replace(".venv/bin/mcp-memory", COMMAND), tmp_path)
         key = made.splitlines()[0]
         assert "alice" in made

@@ -281,7 +281,7 @@ class PurgesMeanwhile(MeaningEmbedder):
 @asynccontextmanager
 async def background(service: MemoryService) -> AsyncGenerator[MemoryService, None]:
     """A service that keeps its vocabularies fresh until the block ends."""
-    keeping = asyncio.create_task(service.keep_concepts_fresh())
+    keeping = asyncio.create_task(service.work_in_background())
     yield service
     keeping.cancel()
     await asyncio.wait({keeping})

@@ -278,7 +278,7 @@ def test_the_openapi_document_describes_the_service(rest: TestClient):
     document = rest.get("/openapi.json").json()
     assert set(document["paths"]) == {
         "/memories", "/memories/batch", "/memories/retrieve", "/memories/explain", "/memories/feedback",
-        "/memories/purge", "/memories/{content_hash}", "/tags", "/stats", "/health", "/overview", "/trash",
+        "/memories/purge", "/memories/{content_hash}", "/tags", "/stats", "/health", "/overview", "/trash", "/index",
         "/memories/{content_hash}/history", "/memories/{content_hash}/restore", "/memories/context",
         "/memories/delete", "/memories/retag",
         "/ready", "/metrics", "/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp",

@@ -1,0 +1,118 @@
+"""A folder of notes through REST, MCP and the command line; links between notes count in each."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mcp import Client
+from tests.integration.conftest import Finished, rest_client
+from tests.support.fakes import WordEmbedder
+from tests.support.mcp_answers import good_text
+from tests.support.vaults import write
+
+from mcp_memory_service.mcp_server import build_mcp_server
+from mcp_memory_service.services import DocumentOptions, MemoryService
+from mcp_memory_service.storage.memory import MemoryStore
+
+NOTES = {
+    "Backups.md": "---\ntags: [infra]\n---\n# Backups\n\n## Nightly run\n\nRestic runs every night, see [[Server]].\n",
+    "hardware/Server.md": "# Server\n\nA small box in the cellar.\n",
+    "broken.md": "# Broken\n\n[[Nowhere]]\n",
+}
+Run = Callable[..., Finished]
+
+
+def as_json(run_cli: Run, *command: str) -> Any:
+    done = run_cli(*command, "--json")
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+def test_a_folder_is_indexed_and_found_over_rest(tmp_path: Path):
+    vault = write(tmp_path / "vault", NOTES)
+    with rest_client(tmp_path / "own" / "rest.db", index_roots=(str(vault),)) as rest:
+        answer = rest.post("/index", json={"path": str(vault)})
+        assert answer.status_code == 200, answer.text
+        last = answer.json()["last"]
+        assert (last["added"], last["links"]) == (3, {"resolved": 1, "broken": 1})
+        found = rest.post("/memories/retrieve", json={"query": "restic night", "kinds": ["note"]}).json()
+        first = found["results"][0]["memory"]
+        assert first["kind"] == "note"
+        assert first["place"] == {
+            "path": "Backups.md",
+            "title": "Backups",
+            "heading_path": ["Backups"],
+            "first_line": 4,
+            "last_line": 8,
+            "link": "[[Backups]]",
+            "freshness": "fresh",
+        }
+        status = rest.get("/index").json()
+        assert [(root["root"], root["documents"], root["settled"]) for root in status["roots"]] == [
+            (vault.as_posix(), 3, True)
+        ]
+        assert 0.0 <= status["embedding_coverage"] <= 1.0
+        assert rest.get("/memories").json()["total"] == 0
+        assert rest.get("/memories", params={"kinds": ["note"]}).json()["total"] == 3
+        assert rest.delete(f"/memories/{first['content_hash']}").json()["code"] == "content_of_a_source"
+        assert rest.delete("/index", params={"path": str(vault)}).json() == {"documents": 3}
+        assert rest.post("/memories/retrieve", json={"query": "restic night"}).json()["total"] == 0
+
+
+def test_rest_refuses_what_the_owner_does_not_allow(tmp_path: Path):
+    vault = write(tmp_path / "vault", NOTES)
+    with rest_client(tmp_path / "own" / "rest.db") as rest:
+        refused = rest.post("/index", json={"path": str(vault)})
+        assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+        assert rest.post("/index", json={"path": str(vault), "wath": True}).status_code == 422
+    with rest_client(tmp_path / "own" / "rest.db", index_roots=(str(vault),)) as rest:
+        assert rest.post("/index", json={"path": str(tmp_path)}).status_code == 403
+        missing = rest.post("/index", json={"path": str(vault / "missing")})
+        assert (missing.status_code, missing.json()["code"]) == (422, "path_not_found")
+        assert rest.post("/memories/retrieve", json={"query": "x", "kinds": ["nonsense"]}).status_code == 422
+
+
+async def test_a_model_indexes_a_folder_and_sees_where_its_passages_stand(store: MemoryStore, tmp_path: Path):
+    vault = write(tmp_path / "vault", NOTES)
+    service = MemoryService(store, WordEmbedder(), documents=DocumentOptions((vault,)))
+    async with Client(build_mcp_server(service, 20_000)) as client:
+        said = good_text(await client.call_tool("index_directory", {"path": str(vault)}))
+        assert "3 added" in said
+        assert "1 broken" in said
+        found = good_text(await client.call_tool("retrieve_memory", {"query": "restic night"}))
+        assert "@ Backups.md:4 Backups" in found
+        assert "file:line headings" in found
+        write(vault, {"Backups.md": "Borg now."})
+        said = good_text(await client.call_tool("index_file", {"path": str(vault / "Backups.md")}))
+        assert "1 changed" in said
+        refused = await client.call_tool("index_directory", {"path": str(tmp_path)})
+        assert refused.is_error
+
+
+def test_a_folder_is_indexed_from_the_command_line(run_cli: Run, tmp_path: Path):
+    vault = write(tmp_path / "vault", NOTES)
+    assert run_cli("index", str(vault), "--dry-run").out.startswith(f"Would index {vault}: 3 added")
+    report = as_json(run_cli, "index", str(vault))
+    assert (report["added"], report["unchanged"]) == (3, 0)
+    assert run_cli("index", str(vault)).out.startswith(f"Indexed {vault}: 3 unchanged")
+    found = run_cli("search", "restic night", "--kind", "note", "--limit", "1").out
+    assert "Backups.md:4-8 Backups" in found
+    assert as_json(run_cli, "search", "restic night", "--scope", "vault/hardware")["total"] == 1
+    shown = run_cli("index").out
+    assert "3 documents" in shown
+    assert "embedding coverage 100.0%" in shown
+    assert run_cli("index", str(vault), "--forget").out == "3 documents taken out; the files stay as they are.\n"
+    assert run_cli("index").out.startswith("No folder is indexed.")
+    assert run_cli("index", str(tmp_path / "missing")).code == 2
+    assert run_cli("index", str(vault), "--watch", "--dry-run").code == 2
+
+
+def test_links_are_checked_without_a_store(run_cli: Run, tmp_path: Path):
+    vault = write(tmp_path / "vault", {**NOTES, "alone.md": "Nobody links here."})
+    out = run_cli("notes", "check", str(vault)).out
+    assert "Nowhere" in out
+    assert "alone.md" in out
+    report = as_json(run_cli, "notes", "check", str(vault))
+    assert [(each["path"], each["line"]) for each in report["broken"]] == [("broken.md", 3)]
+    assert not (tmp_path / ".mcp-memory").exists()
