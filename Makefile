@@ -62,6 +62,7 @@ reliability: $(VENV)/.dev-ready  ## a quarter of an hour of power cuts, kills, f
 	$(BIN)/python -m tests.reliability.processes
 	$(BIN)/python -m tests.reliability.first_opens
 	$(BIN)/python -m tests.reliability.kills
+	$(BIN)/python -m tests.reliability.index_kills --kills 40
 	$(BIN)/python -m tests.reliability.power_cuts --seeds 10000 --processes 2
 	$(BIN)/python -m tests.reliability.power_cuts --seeds 200 --synchronous off --expect-failure
 	$(BIN)/python -m tests.reliability.io_faults
