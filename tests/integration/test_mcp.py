@@ -33,10 +33,11 @@ CORE = {
 SEARCH = {"hybrid_search", "semantic_search", "keyword_search", "explain_memory"}
 LIFE = {"recall_context", "memory_history", "restore_memory", "delete_memories", "retag_memories"}
 FEEDBACK = {"rate_memory"}
-TOOLS = CORE | SEARCH | LIFE | FEEDBACK
+NOTES = {"index_directory", "index_file"}
+TOOLS = CORE | SEARCH | LIFE | FEEDBACK | NOTES
 WRITING = {
     "store_memory", "update_memory", "delete_memory", "restore_memory", "delete_memories", "retag_memories",
-    "rate_memory",
+    "rate_memory", "index_directory", "index_file",
 }  # fmt: skip
 BUDGET = 5_000
 
