@@ -38,7 +38,7 @@ def test_the_first_are_ordered_by_the_blend_and_the_others_stay_after_them():
     assert shown(found) == [("b", 0.9), ("a", 0.5 + 0.5 / 3), ("c", 0.3), ("d", 0.2)]
     assert [each.contributions.get(RERANK) for each in found] == [
         Vote(1, 5.0, 0.5),
-        Vote(2, -3.0, pytest.approx(0.5 / 3)),
+        Vote(2, -3.0, 0.5 / 3),
         None,
         None,
     ]
