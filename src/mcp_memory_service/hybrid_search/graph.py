@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from ..models import SHOWN_DIGITS, Candidate, EdgeKind, Linked
+from ..models import SHOWN_DIGITS, Candidate, EdgeKind, Linked, in_document_order
 from .policy import RankingPolicy
 
 Direction: TypeAlias = Literal["out", "back"]
@@ -120,12 +120,8 @@ def _receivers(found: Sequence[Linked], scores: Mapping[str, float], *, brings_i
     if known:
         yield from ((each, score / best if best > 0.0 else 1.0) for each, score in known.items())
     elif brings_in:
-        first = min([linked.candidate for linked in found], key=_place_in_document)
+        first = min([linked.candidate for linked in found], key=in_document_order)
         yield first.content_hash, 1.0
-
-
-def _place_in_document(candidate: Candidate) -> tuple[bool, int, str]:
-    return candidate.sequence is None, candidate.sequence or 0, candidate.content_hash
 
 
 def _route(linked: Linked, distance: int) -> Route:

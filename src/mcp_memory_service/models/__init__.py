@@ -1,7 +1,7 @@
 """The values that travel inside the service: frozen, compared by value, free of I/O."""
 
 from .documents import FolderContext, Freshness
-from .graph import LINK_KINDS, Edge, EdgeKind, Linked, SourceOutcome
+from .graph import LINK_KINDS, Edge, EdgeKind, Linked, SourceOutcome, in_document_order
 from .learning import Feedback, TunedWeights, Tuning
 from .memory import (
     ANCHOR_DIVIDER,
@@ -118,6 +118,7 @@ __all__ = [
     "fold_tag",
     "history_of",
     "identity_hash",
+    "in_document_order",
     "in_scope",
     "is_alive",
     "is_main",

@@ -47,6 +47,11 @@ class Linked(NamedTuple):
         return self.edge.from_id == self.asked
 
 
+def in_document_order(candidate: Candidate) -> tuple[bool, int, str]:
+    """By sequence; those without one come last."""
+    return candidate.sequence is None, candidate.sequence or 0, candidate.content_hash
+
+
 @dataclass(frozen=True, slots=True)
 class SourceOutcome:
     """What became of the memories of a source when they were replaced."""

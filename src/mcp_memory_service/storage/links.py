@@ -53,8 +53,3 @@ def ends_of(edges: Iterable[EdgeOf]) -> tuple[list[str], list[str]]:
         else:
             ids[edge.to] = None
     return list(ids), list(names)
-
-
-def in_document_order(candidate: Candidate) -> tuple[bool, int, str]:
-    """Those without a place come last."""
-    return candidate.sequence is None, candidate.sequence or 0, candidate.content_hash

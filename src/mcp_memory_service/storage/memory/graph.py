@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...models import LINK_KINDS, Candidate, Edge, EdgeKind, Linked, MemoryFilter
-from ..links import MAX_LINKS, MAX_NAMED, EdgeOf, in_document_order, linked_by
+from ...models import LINK_KINDS, Candidate, Edge, EdgeKind, Linked, MemoryFilter, in_document_order
+from ..links import MAX_LINKS, MAX_NAMED, EdgeOf, linked_by
 from ..merging import edges_by_origin
 from .contents import Contents
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from qdrant_client import models
 
-from ....models import LINK_KINDS, Candidate, Edge, Linked, MemoryFilter
-from ...links import MAX_LINKS, MAX_NAMED, EdgeOf, ends_of, in_document_order, linked_by
+from ....models import LINK_KINDS, Candidate, Edge, Linked, MemoryFilter, in_document_order
+from ...links import MAX_LINKS, MAX_NAMED, EdgeOf, ends_of, linked_by
 from ..connection import QdrantConnection
 from ..filters import any_of, passing
 from ..points import CANDIDATE_FIELDS, candidate_from, edge_target, edges_from, memory_id, payload_of
@@ -48,10 +48,9 @@ async def linked(
             *_incoming(each, [edge_target(each, by_name=False), *targets[each]], leading),
         )
     ]
-    ids, names = ends_of(edges)
     if not edges:
         return []
-    found_ids, found_names = await _ends(connection, ids, names, where)
+    found_ids, found_names = await _ends(connection, *ends_of(edges), where)
     return linked_by(edges, found_ids, found_names, limit)
 
 
