@@ -21,10 +21,12 @@ ROUTES = (
     "POST /memories/delete",
     "POST /memories/retag",
     "PATCH /memories/abc",
+    "POST /index",
 )
 OTHER_ROUTES = (
     *("GET /memories", "GET /memories/abc", "DELETE /memories/abc", "GET /tags", "GET /stats", "GET /metrics"),
     *("GET /health", "GET /ready", "GET /openapi.json", "GET /nowhere", "PUT /memories", "POST /mcp"),
+    *("GET /index", "DELETE /index"),
 )
 ODD_BODIES: dict[str, tuple[bytes, int]] = {
     "list": (b"[]", 422),
