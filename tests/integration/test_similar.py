@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from tests.contract.memories import note, waiting
 from tests.integration.conftest import Finished, rest_client
 from tests.support.fakes import WordEmbedder, in_front_of, partly_broken
 
@@ -42,6 +43,13 @@ async def test_sqlite_names_the_same(storage: SqliteVecStorage):
     service = MemoryService(storage, WordEmbedder())
     await service.store_batch([MemoryDraft(TUESDAYS), MemoryDraft("Coffee is on the third floor")])
     assert named(await service.store_memory(MemoryDraft(THURSDAYS))) == [TUESDAYS]
+
+
+async def test_a_note_that_waits_for_its_vectors_is_passed_over(service: MemoryService, store: MemoryStore):
+    """Words find it; whether a plain memory or another note is stored beside it."""
+    await store.replace_source("default", "docs/a.md", [waiting(note(TUESDAYS))], [])
+    assert named(await service.store_memory(MemoryDraft(THURSDAYS))) == []
+    assert named(await service.store_memory(MemoryDraft(THURSDAYS, kind="note", source="docs/b.md"))) == []
 
 
 async def test_at_most_three_are_named_most_similar_first(service: MemoryService):
