@@ -141,10 +141,12 @@ async def test_what_cannot_be_read_is_named_and_the_run_goes_on(service: MemoryS
     write(vault, {"wide.md": "# Wide\n\nletters of sixteen bits".encode("utf-16")})
     (vault / "out.md").symlink_to(outside / "secret.md")
     (vault / "loop").symlink_to(vault)
+    (vault / "circle").symlink_to("circle")
+    (vault / "endless").symlink_to("x" * 300)
     os.mkfifo(vault / "pipe.md")
     report = await service.sources.index(vault)
     refused = {Path(each.source).name: each.reason for each in report.refused}
-    assert refused.keys() == {"binary.md", "latin.md", "out.md", "loop", "pipe.md"}
+    assert refused.keys() == {"binary.md", "latin.md", "out.md", "loop", "circle", "endless", "pipe.md"}
     assert all(refused.values())
     assert (await found_by(service, "end differently"))[0] == "crlf.md"
     assert (await found_by(service, "sixteen bits"))[0] == "wide.md"

@@ -71,9 +71,16 @@ def found_files(target: Path, root: Path, own_folder: Path | None = None) -> Ite
                 continue
             if is_folder:
                 below.append((path, rules))
-            elif document_kind(entry.name) is not None or (entry.is_symlink() and entry.is_dir()):
+            elif document_kind(entry.name) is not None or _is_link_to_folder(entry):
                 yield from _checked(path)
         waiting += reversed(below)
+
+
+def _is_link_to_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_symlink() and entry.is_dir()
+    except OSError:  # it leads in a circle, or to where nobody may look
+        return True
 
 
 def _rules_above(target: Path, root: Path) -> IgnoreRules | None:
