@@ -67,6 +67,9 @@ def test_keys_that_are_no_strings_become_strings():
         "a: &a [*a]",
         "a: &a [x]\nb: [*a, *a, *a, *a, *a]",
         "a: " + "x" * 70_000,
+        "a: !!bool maybe",
+        "a: !!int ''",
+        "a: !!timestamp soon",
     ],
     ids=[
         *(
@@ -80,7 +83,7 @@ def test_keys_that_are_no_strings_become_strings():
             "endless number",
             "unknown alias",
         ),
-        *("deep", "recursive", "aliases", "long"),
+        *("deep", "recursive", "aliases", "long", "no boolean", "no number", "no moment"),
     ],
 )
 def test_what_cannot_be_read_leaves_no_values_and_a_problem(broken: str):
@@ -160,7 +163,7 @@ def test_toml_is_read_too():
     assert read.chunks[0].first_line == 9
 
 
-@pytest.mark.parametrize("broken", ["title = ", "a = " + "[" * 300, "a = " + "9" * 5_000])
+@pytest.mark.parametrize("broken", ["title = ", "a = " + "[" * 300, "a = " + "9" * 5_000, "a." * 30_000 + "b = 1"])
 def test_broken_toml_is_a_problem(broken: str):
     read = read_note(f"+++\n{broken}\n+++\nBody.", "s")
     assert len(read.problems) == 1

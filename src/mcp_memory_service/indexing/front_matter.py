@@ -23,6 +23,8 @@ MAX_DEPTH = 20
 MAX_YAML_ALIASES = 4
 # The reader of TOML calls itself for each bracket that is open.
 MAX_TOML_BRACKETS = 200
+# Of a dotted key, each part of which it compares with all before.
+MAX_TOML_KEY_PARTS = 100
 MAX_INTEGER = 2**63 - 1
 DATE_KEYS = (
     *("updated", "updated_at", "modified", "modified_at", "date_modified", "last_modified", "lastmod"),
@@ -35,6 +37,9 @@ _TOML = re.compile(r"\+\+\+[ \t]*\n((?:.*\n)*?)\+\+\+[ \t]*(?:\n|\Z)")
 # What begins otherwise is a text between two rules.
 _FIRST_KEY = re.compile(
     r"\s*+\Z|(?:[ \t]*+(?:#.*)?\n)*+(?:\{|\?[ ]|\"[^\"\n]*\"[ ]*:|[^\s#\-:\[\]>|*&!%@`\"][^\n:]*:(?:\s|\Z))"
+)
+_LONG_KEY = re.compile(
+    rf"(?<![\w\-])(?:(?:[\w\-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_TOML_KEY_PARTS}}}"
 )
 _KEY_GAP = re.compile(r"[\s\-]+")
 _TAG_GAP = re.compile(r"[\s,]+")
@@ -114,12 +119,17 @@ def _yaml(text: str) -> object:
             raise _Refused(f"it is nested more than {MAX_DEPTH} levels deep")
         if aliases > MAX_YAML_ALIASES:
             raise _Refused(f"it has more than {MAX_YAML_ALIASES} YAML aliases")
-    return yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader
+    try:
+        return yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader
+    except (LookupError, AttributeError) as error:  # it has no error of its own for `!!bool maybe` or `!!int ""`
+        raise _Refused("a value is not what its tag says") from error
 
 
 def _toml(text: str) -> object:
     if text.count("[") + text.count("{") > MAX_TOML_BRACKETS:
         raise _Refused(f"it has more than {MAX_TOML_BRACKETS} brackets")
+    if _LONG_KEY.search(text):
+        raise _Refused(f"it has a key of more than {MAX_TOML_KEY_PARTS} parts")
     return tomllib.loads(text)
 
 
