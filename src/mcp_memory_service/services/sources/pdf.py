@@ -12,7 +12,7 @@ def pdf_pages(data: bytes) -> list[str]:
     """The text of each page; Unreadable if it has none that can be read."""
     try:
         from pypdf import PdfReader  # noqa: PLC0415 - few folders have PDFs
-        from pypdf.errors import PyPdfError  # noqa: PLC0415
+        from pypdf.errors import DependencyError, PyPdfError  # noqa: PLC0415
     except ModuleNotFoundError:
         raise Unreadable("reading PDFs needs pypdf: pip install 'mcp-memory-backend[pdf]'") from None
     # It tells of every small fault of a file.
@@ -25,13 +25,13 @@ def pdf_pages(data: bytes) -> list[str]:
     # What a damaged file makes the library do: it has no error of its own for most of it.
     except (
         PyPdfError,
+        DependencyError,  # it is encrypted in a way that needs another library
         ValueError,
         TypeError,
-        KeyError,
-        IndexError,
+        LookupError,
         AttributeError,
-        RecursionError,
-        OverflowError,
+        ArithmeticError,
+        RuntimeError,  # too deep, or not implemented
     ) as error:
         raise Unreadable(f"it cannot be read as a PDF ({type(error).__name__})") from error
     if not any(page.strip() for page in pages):
