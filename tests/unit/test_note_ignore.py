@@ -1,6 +1,8 @@
 """What an index run looks at and what it skips."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mcp_memory_service.indexing import IgnoreRules, document_kind
 
@@ -61,3 +63,16 @@ def test_rules_of_git_hold_below_their_folder_and_the_innermost_has_the_last_wor
     assert not outer.skips("docs/private.md", is_folder=False)
     assert inner.skips("docs/build", is_folder=True)
     assert not inner.skips("docs/build", is_folder=False)
+
+
+def test_a_rule_that_is_none_is_passed_over():
+    rules = IgnoreRules().within("", "!\n[\n[z-a]\n\\\n/\n//\n!/\n\x00\ndrafts/\n")
+    assert rules.skips("drafts", is_folder=True)
+    assert not rules.skips("notes", is_folder=True)
+
+
+@pytest.mark.filterwarnings("ignore:Possible nested set:FutureWarning")  # of `[[]`, which means a bracket
+@given(st.lists(st.sampled_from([*"!*?[]\\/-^# az", "**", "\n", "..", "\x00", "é"]), max_size=12).map("".join))
+def test_any_rules_can_be_asked(written: str):
+    rules = IgnoreRules().within("docs", written)
+    assert rules.skips("docs/a.md", is_folder=False) in {True, False}

@@ -1,5 +1,6 @@
 """What an index run looks at: which files are notes, and what is skipped with all below it."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -25,6 +26,15 @@ def _is_hidden(name: str) -> bool:
     return name.startswith((".", "~$"))  # the latter locks a document that is open
 
 
+def _is_rule(line: str) -> bool:
+    """Whether a line of a .gitignore can be read; Git passes over the others."""
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except (ValueError, re.error):  # the latter for `[z-a]`
+        return False
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
     """The rules that hold in a folder: ours, and those of the .gitignore files in it and above it."""
@@ -34,7 +44,7 @@ class IgnoreRules:
 
     def within(self, folder: str, gitignore: str) -> "IgnoreRules":
         """The rules below a folder that has this .gitignore; `folder` is relative to the root, which is ''."""
-        spec = GitIgnoreSpec.from_lines(gitignore.splitlines())
+        spec = GitIgnoreSpec.from_lines(filter(_is_rule, gitignore.splitlines()))
         return IgnoreRules((*self.specs, (folder, spec)))
 
     def skips(self, path: str, *, is_folder: bool) -> bool:
