@@ -38,9 +38,7 @@ _TOML = re.compile(r"\+\+\+[ \t]*\n((?:.*\n)*?)\+\+\+[ \t]*(?:\n|\Z)")
 _FIRST_KEY = re.compile(
     r"\s*+\Z|(?:[ \t]*+(?:#.*)?\n)*+(?:\{|\?[ ]|\"[^\"\n]*\"[ ]*:|[^\s#\-:\[\]>|*&!%@`\"][^\n:]*:(?:\s|\Z))"
 )
-_LONG_KEY = re.compile(
-    rf"(?<![\w\-])(?:(?:[\w\-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_TOML_KEY_PARTS}}}"
-)
+_LONG_KEY = re.compile(rf"(?<![\w\-])(?:(?:[\w\-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_TOML_KEY_PARTS}}}")
 _KEY_GAP = re.compile(r"[\s\-]+")
 _TAG_GAP = re.compile(r"[\s,]+")
 _NO_TEXT = re.compile("[\x00\ud800-\udfff]")
