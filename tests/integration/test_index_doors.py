@@ -70,6 +70,8 @@ def test_rest_refuses_what_the_owner_does_not_allow(tmp_path: Path):
         assert rest.post("/index", json={"path": str(tmp_path)}).status_code == 403
         missing = rest.post("/index", json={"path": str(vault / "missing")})
         assert (missing.status_code, missing.json()["code"]) == (422, "path_not_found")
+        endless = rest.post("/index", json={"path": str(vault / ("x" * 300))})
+        assert (endless.status_code, endless.json()["code"]) == (422, "path_not_found")
         assert rest.post("/memories/retrieve", json={"query": "x", "kinds": ["nonsense"]}).status_code == 422
 
 

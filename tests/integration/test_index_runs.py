@@ -183,6 +183,9 @@ async def test_ignored_folders_and_the_stores_own_are_left_out(store: MemoryStor
     assert sorted(Path(each).name for each in report.added) == ["Backups.md", "Garden.md", "Server.md"]
     with pytest.raises(InvalidInput, match="where the memories are kept"):
         await service.sources.index(own)
+    for never in (".obsidian", ".obsidian/a.md", ".trash/b.md"):
+        with pytest.raises(InvalidInput, match="never indexed"):
+            await service.sources.index(vault / never)
 
 
 async def test_one_file_of_a_folder_is_read_again(service: MemoryService, vault: Path):

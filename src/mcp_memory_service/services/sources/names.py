@@ -5,6 +5,8 @@ import hashlib
 from ...models import MemoryKind
 
 KIND: MemoryKind = "note"
+NEVER_INDEXED = frozenset({".git", ".obsidian", ".trash"})
+"""Folders that are not taken in even if somebody asks for them, as may be done for other hidden ones."""
 CONTEXT_FILE = "_context.md"
 """Says what is in its folder; comes along with what is found there."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from ...errors import Forbidden, InvalidInput, MemoryServiceError
 from ...models import Progress, SourceRecord, in_scope
 from ...storage.ports import Store
+from .names import NEVER_INDEXED
 from .reports import IndexedRoot, IndexReport, IndexStatus, Running
 from .root_records import is_root, is_settled, links_of, open_root, record_name, root_of
 from .vectors import VectorBacklog, unseen
@@ -183,8 +184,14 @@ class Sources:
     def _target(self, path: Path) -> Path:
         """The folder or file itself, whatever links lead there."""
         target = _resolved(path)
-        if not target.exists():
-            raise InvalidInput(f"{path} cannot be found.", reason="path_not_found", field="path")
+        try:
+            target.stat()
+        except OSError as error:  # it is not there, in a folder that nobody may look into, or has too long a name
+            raise InvalidInput(f"{path} cannot be found.", reason="path_not_found", field="path") from error
+        if not NEVER_INDEXED.isdisjoint(map(str.casefold, target.parts)):
+            raise InvalidInput(
+                f"{target} is of a program, and never indexed.", reason="path_ignored", field="path"
+            )
         if target == self._options.own_folder:
             raise InvalidInput(f"{target} is where the memories are kept.", reason="own_folder", field="path")
         return target
