@@ -1,6 +1,7 @@
 """PDF files in a folder: their pages are found, and what cannot be read is named."""
 
 import io
+import os
 import random
 from contextlib import suppress
 from pathlib import Path
@@ -64,3 +65,18 @@ def test_a_damaged_pdf_is_read_or_refused():
                 damaged[chance.randrange(len(damaged))] = chance.randrange(256)
             with suppress(Unreadable):
                 assert any(page.strip() for page in pdf_pages(bytes(damaged)))
+
+
+async def test_a_pdf_that_was_only_touched_is_parsed_once(service: MemoryService, tmp_path: Path):
+    vault = write(tmp_path / "vault", {"manual.pdf": MANUAL})
+    await service.sources.index(vault)
+    os.utime(vault / "manual.pdf", (1_000, 1_000))
+    for _ in range(2):
+        hits = (await service.search(SearchRequest("two screws"))).results
+        assert {hit.freshness for hit in hits} == {"fresh"}
+        # With the same size and date, what it is now is not looked at.
+        (vault / "manual.pdf").write_bytes(b" " * len(MANUAL))
+        os.utime(vault / "manual.pdf", (1_000, 1_000))
+    os.utime(vault / "manual.pdf", (2_000, 2_000))
+    hits = (await service.search(SearchRequest("two screws"))).results
+    assert {hit.freshness for hit in hits} == {"stale"}

@@ -165,7 +165,8 @@ class MemoryService:
             run = partial(searchers.run, search)
         # A folder may be described by a note that a caller held to some tags must not read.
         shows_context = self._documents.folder_context and not self._required_tags
-        return await with_files(await run(request, where), self._storage, self._namespace, folder_context=shows_context)
+        found, check = await run(request, where), self._shared.freshness
+        return await with_files(found, self._storage, self._namespace, check, folder_context=shows_context)
 
     async def explain(self, request: SearchRequest, content_hash: str) -> Explanation:
         """Why one memory is where it is in the answer to a query, or why it is not there."""

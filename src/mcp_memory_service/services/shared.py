@@ -14,6 +14,7 @@ from .search.cached_inputs import MAX_NAMESPACES, SharedInputs
 from .search.concepts import Concepts
 from .search.reranking import Reranking
 from .search.searchers import SearcherPool
+from .sources.freshness import FreshnessCheck
 from .sources.sources import Runs
 from .sources.vectors import VectorBacklog
 
@@ -38,6 +39,7 @@ class SharedParts:
         self.inputs = SharedInputs(self.embedder, self.concepts)
         self.health = HealthCheck(storage, self.embedder)
         self.backlog = VectorBacklog(storage, self.embedder)
+        self.freshness = FreshnessCheck()
         self.runs: defaultdict[str, Runs] = defaultdict(Runs)
         """Index runs by namespace: they go on, whoever has asked for them."""
         self.by_namespace: WeakValueDictionary[str, MemoryService] = WeakValueDictionary()

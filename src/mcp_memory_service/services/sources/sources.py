@@ -189,9 +189,7 @@ class Sources:
         except OSError as error:  # it is not there, in a folder that nobody may look into, or has too long a name
             raise InvalidInput(f"{path} cannot be found.", reason="path_not_found", field="path") from error
         if not NEVER_INDEXED.isdisjoint(map(str.casefold, target.parts)):
-            raise InvalidInput(
-                f"{target} is of a program, and never indexed.", reason="path_ignored", field="path"
-            )
+            raise InvalidInput(f"{target} is of a program, and never indexed.", reason="path_ignored", field="path")
         if target == self._options.own_folder:
             raise InvalidInput(f"{target} is where the memories are kept.", reason="own_folder", field="path")
         return target
