@@ -2,20 +2,32 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 
-def page_places(documents: Sequence[str | None], page: int, page_size: int, limit: int) -> list[int]:
+class Spread(NamedTuple):
+    """A page of a ranked list."""
+
+    places: list[int]
+    """Those on the page."""
+    placed: int
+    """How many are on it and on those before it."""
+    pages: int
+    """How many these are, without empty ones."""
+
+
+def page_places(documents: Sequence[str | None], page: int, page_size: int, limit: int) -> Spread:
     """The places of a ranked list that are on a page, if each page has at most `limit` places of a document: what is
     too much for one page comes first on the next. `documents` names the document at each place, None if there is none.
 
     Nothing is left out and nothing comes twice: the pages together are the whole list.
     """
     taken, waiting = list[int](), list(range(len(documents)))
-    for _ in range(page):
+    for number in range(page):
         if not waiting:
-            return []
+            return Spread([], len(documents), number)
         taken, waiting = _filled_page(documents, waiting, page_size, limit)
-    return taken
+    return Spread(taken, len(documents) - len(waiting), page)
 
 
 def _filled_page(

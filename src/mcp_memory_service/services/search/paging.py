@@ -1,6 +1,7 @@
 """One page of a ranking: what has to be read to cut it, and what is on it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ...hybrid_search import Fused, page_places
 from ...models import KINDS_OF_FILES, Memory, MemoryFilter
@@ -10,9 +11,10 @@ from .results import Paging
 
 async def read_page(
     fused: Fused, paging: Paging, max_chunks: int, first: int, where: MemoryFilter, reads: SearchReads
-) -> tuple[Fused, Sequence[Memory]]:
+) -> tuple[Fused, Sequence[Memory], Paging]:
     """A page with at most `max_chunks` of one document, if that is not 0, and its memories in order, as far as they are
-    there. With `first`, also the memories that come first in the ranking, and all else that was read."""
+    there; and how many pages there are then. With `first`, also the memories that come first in the ranking, and all
+    else that was read."""
     offset = paging.offset
     end = offset + paging.page_size
     if not max_chunks or fused.pool.sequences is None or not _has_chunks(fused, end):
@@ -20,23 +22,24 @@ async def read_page(
         ids = page.content_hashes
         if first:
             ids = list(dict.fromkeys([*ids, *fused[:first].content_hashes]))
-        return page, await reads.get_many(where.namespace, ids) if ids else []
+        return page, await reads.get_many(where.namespace, ids) if ids else [], paging
     ahead = max(2 * end, first)
     while True:  # the pages before it decide what is left for this one
         found = await reads.get_many(where.namespace, fused[:ahead].content_hashes)
         read = {memory.content_hash: memory for memory in found}
-        page = cut_page(fused[:ahead], paging, max_chunks, read)
+        page, cut = cut_page(fused[:ahead], paging, max_chunks, read)
         if len(page) == paging.page_size or ahead >= len(fused):
-            return page, found if first else memories_on(page, read)
+            return page, found if first else memories_on(page, read), cut
         ahead *= 2
 
 
-def cut_page(fused: Fused, paging: Paging, max_chunks: int, read: Mapping[str, Memory]) -> Fused:
+def cut_page(fused: Fused, paging: Paging, max_chunks: int, read: Mapping[str, Memory]) -> tuple[Fused, Paging]:
     """Of what was read, the documents are known."""
     if not max_chunks or {memory.kind for memory in read.values()}.isdisjoint(KINDS_OF_FILES):
-        return fused[paging.offset : paging.offset + paging.page_size]
+        return fused[paging.offset : paging.offset + paging.page_size], paging
     documents = [_document_of(read.get(each)) for each in fused.content_hashes]
-    return fused.at(page_places(documents, paging.page, paging.page_size, max_chunks))
+    spread = page_places(documents, paging.page, paging.page_size, max_chunks)
+    return fused.at(spread.places), replace(paging, placed=spread.placed, pages=spread.pages)
 
 
 def memories_on(page: Fused, read: Mapping[str, Memory]) -> Sequence[Memory]:

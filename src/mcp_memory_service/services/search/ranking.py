@@ -60,5 +60,6 @@ class Page:
     def of(self, ranking: Ranking) -> "Page":
         """The same page of the ranking in another order, of which the memories are here."""
         read = {memory.content_hash: memory for memory in self.memories}
-        candidates = cut_page(ranking.fused, self.paging, self.max_chunks, read)
-        return replace(self, ranking=ranking, candidates=candidates, memories=memories_on(candidates, read))
+        candidates, paging = cut_page(ranking.fused, self.paging, self.max_chunks, read)
+        memories = memories_on(candidates, read)
+        return replace(self, ranking=ranking, candidates=candidates, memories=memories, paging=paging)

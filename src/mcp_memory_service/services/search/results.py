@@ -70,10 +70,15 @@ class Paging:
     page: int
     page_size: int
     total: int
+    placed: int | None = None
+    """How many are on this page and on those before it, where pages are not full for their size."""
+    pages: int = 0
+    """How many these are, without empty ones."""
 
     @property
     def total_pages(self) -> int:
-        return -(-self.total // self.page_size)
+        """No fewer, where pages may not be full."""
+        return self.pages - (((self.placed or 0) - self.total) // self.page_size)
 
     @property
     def has_more(self) -> bool:

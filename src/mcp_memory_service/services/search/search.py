@@ -334,12 +334,13 @@ class Search:
         paging = Paging(page=request.page, page_size=request.page_size, total=0 if cut else ranked)
         max_chunks = self.policy.max_chunks_per_document
         reranking = self._reranking
-        if reranking is not None and not (paging.total > paging.offset and reranking.is_wanted(request)):
+        least = paging.page - 1 if max_chunks else paging.offset  # before this page, where pages may not be full
+        if reranking is not None and not (paging.total > least and reranking.is_wanted(request)):
             reranking = None
         # Those that are re-ranked change places: all are kept until it is known who is on the page.
         first = reranking.top_n if reranking else 0
         fused = ranking.fused[:0] if cut else ranking.fused
-        page, memories = await read_page(fused, paging, max_chunks, first, where, snapshot.reads)
+        page, memories, paging = await read_page(fused, paging, max_chunks, first, where, snapshot.reads)
         in_part = not request.full or reranking
         long = [each for each in memories if in_part and len(each.content) > MAX_PASSAGE_CHARS]
         vector, chunks = ranking.results.of(VECTOR).vector, UNKNOWN_SIMILARITIES
