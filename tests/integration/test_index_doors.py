@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mcp import Client
 from tests.integration.conftest import Finished, rest_client
 from tests.support.fakes import WordEmbedder
@@ -118,3 +119,45 @@ def test_links_are_checked_without_a_store(run_cli: Run, tmp_path: Path):
     report = as_json(run_cli, "notes", "check", str(vault))
     assert [(each["path"], each["line"]) for each in report["broken"]] == [("broken.md", 3)]
     assert not (tmp_path / ".mcp-memory").exists()
+
+
+# A note that answers the question and shares no word with it, linked from the one that does.
+LINKED = {
+    "projects/Meridian.md": "# Meridian\n\nThe project Meridian is led by the [[Keeper|keeper of the depot]].\n",
+    "people/Keeper.md": "# Ingrid Solberg\n\nRoom 4, Troms\u00f8, phone 1177.\n",
+    **{
+        f"plans/{number}.md": f"Project plan of Meridian, milestone {number}: cables and crates.\n"
+        for number in range(1, 7)
+    },
+    **{f"projects/{name}.md": f"Project {name} is led by whoever its charter names.\n" for name in ("Aster", "Dune")},
+    **{f"floors/{number}.md": f"Floor {number}: printers, keys and fire doors.\n" for number in range(1, 30)},
+}
+QUESTION = "who is the lead of project Meridian"
+
+
+def test_the_linked_note_is_found_over_rest_and_from_the_command_line(
+    run_cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    vault = write(tmp_path / "vault", LINKED)
+    assert as_json(run_cli, "index", str(vault))["links"] == {"resolved": 1}
+    with rest_client(tmp_path / "cli.db") as rest:
+        found = rest.post("/memories/retrieve", json={"query": QUESTION}).json()["results"]
+    hits = {hit["memory"]["place"]["path"]: hit for hit in found}
+    assert next(iter(hits)) == "projects/Meridian.md"
+    graph = hits["people/Keeper.md"]["provenance"]["graph"]
+    through = {"content_hash": found[0]["memory"]["content_hash"], "kind": "link", "direction": "out"}
+    assert (graph["distance_in_graph"], graph["through"]) == (1, through)
+    assert "people/Keeper.md" in run_cli("search", QUESTION, "--limit", "8").out
+    monkeypatch.setenv("MCP_MEMORY_GRAPH_WEIGHT", "0")
+    assert "people/Keeper.md" not in run_cli("search", QUESTION, "--limit", "8").out
+
+
+async def test_a_model_finds_the_linked_note(store: MemoryStore, tmp_path: Path):
+    vault = write(tmp_path / "vault", LINKED)
+    service = MemoryService(store, WordEmbedder(), documents=DocumentOptions((vault,)))
+    async with Client(build_mcp_server(service, 20_000)) as client:
+        await client.call_tool("index_directory", {"path": str(vault)})
+        await service.sources.embed()
+        found = good_text(await client.call_tool("retrieve_memory", {"query": QUESTION, "page_size": 5}))
+    assert "@ people/Keeper.md" in found
+    assert "link from" in found
