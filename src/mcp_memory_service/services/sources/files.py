@@ -61,13 +61,14 @@ def found_files(target: Path, root: Path, own_folder: Path | None = None) -> Ite
             continue
         rules = _with_gitignore(rules, folder, root)
         below: list[tuple[Path, IgnoreRules]] = []
+        above = "" if folder == root else folder.relative_to(root).as_posix() + "/"
         for entry in entries:
             path = folder / entry.name
             if not is_text(entry.name):
                 yield RefusedFile(ascii(path.as_posix()), "its name is not UTF-8", keeps_old=False)
                 continue
             is_folder = entry.is_dir(follow_symlinks=False)
-            if path == own_folder or rules.skips(path.relative_to(root).as_posix(), is_folder=is_folder):
+            if rules.skips(above + entry.name, is_folder=is_folder) or (is_folder and path == own_folder):
                 continue
             if is_folder:
                 below.append((path, rules))
@@ -95,17 +96,17 @@ def _rules_above(target: Path, root: Path) -> IgnoreRules | None:
 
 
 def _checked(path: Path) -> Iterator[FoundFile | RefusedFile]:
-    if document_kind(path.name) is None and not path.is_symlink():
-        yield RefusedFile(path.as_posix(), "it is neither Markdown nor text nor PDF", keeps_old=False)
-    elif path.is_symlink():
+    try:
+        status = path.lstat()
+    except OSError as error:
+        yield RefusedFile(path.as_posix(), why(error), keeps_old=not isinstance(error, FileNotFoundError))
+        return
+    if stat.S_ISLNK(status.st_mode):
         yield RefusedFile(path.as_posix(), "it is a link, which is not followed", keeps_old=False)
+    elif document_kind(path.name) is None:
+        yield RefusedFile(path.as_posix(), "it is neither Markdown nor text nor PDF", keeps_old=False)
     else:
-        try:
-            status = path.stat()
-        except OSError as error:
-            yield RefusedFile(path.as_posix(), why(error), keeps_old=not isinstance(error, FileNotFoundError))
-        else:
-            yield FoundFile(path, status.st_size, status.st_mtime_ns)
+        yield FoundFile(path, status.st_size, status.st_mtime_ns)
 
 
 def is_text(name: str) -> bool:
