@@ -255,6 +255,8 @@ async def test_mentions_are_weak_links_if_they_count(store: MemoryStore, vault: 
     await service.sources.index(vault)
     edges = (await store.edges_from("default", [plan.content_hash]))[plan.content_hash]
     assert "Soon.md" in {Path(edge.to).name for edge in edges}
+    await MemoryService(store, WordEmbedder()).sources.index(vault)
+    assert not await store.edges_from("default", [plan.content_hash]), "switched off, titles lead nowhere"
 
 
 async def test_a_folder_says_what_it_is_about(store: MemoryStore, vault: Path):

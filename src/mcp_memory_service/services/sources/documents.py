@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any, cast
 
@@ -82,6 +82,16 @@ class Document:
             tuple((chunk, kind, name) for chunk, kind, name in details["targets"]),
             details["link_counts"],
         )
+
+    def linked_as(self, before: "Document | None") -> "Document | None":
+        """With the edges that it had before it was read again, if it is called the same and its links are those; None
+        if they have to be resolved. What came, went or changed its name beside it is looked at later."""
+        if before is None or before.names != self.names or not before.is_read_like(self.fingerprint):
+            return None
+        written = [(chunk, replace(link, line=0)) for chunk, link in self.links]
+        if written != [(chunk, replace(link, line=0)) for chunk, link in before.links]:
+            return None
+        return replace(self, targets=before.targets, link_counts=before.link_counts)
 
     def is_read_like(self, fingerprint: str) -> bool:
         """Whether a file with that fingerprint would be read in the same way, if it has the same bytes."""

@@ -150,7 +150,7 @@ class IndexRun:
                 if not isinstance(each, RefusedFile):
                     self._catalogue.put(each.document if isinstance(each, ReadDocument) else each)
             fresh = [each for each in read if isinstance(each, ReadDocument)]
-            linked = await asyncio.to_thread(self._linked, fresh)
+            linked = await asyncio.to_thread(self._linked, fresh, known)
             for each in read:
                 if isinstance(each, RefusedFile):
                     await self._refused(each)
@@ -160,7 +160,12 @@ class IndexRun:
                 await self._replace(each, document, known.get(document.source), moved)
         self._progress("Indexing files", total, total)
 
-    def _linked(self, read: Sequence[ReadDocument]) -> list[Document]:
+    def _linked(self, read: Sequence[ReadDocument], known: Mapping[str, Document]) -> list[Document]:
+        if not self._reading.mentions:
+            same = [each.document.linked_as(known.get(each.document.source)) for each in read]
+            linked = [each for each in same if each is not None]
+            if len(linked) == len(read):  # most edits: no note has to be looked for
+                return linked
         linker = self._catalogue.linker(mentions=self._reading.mentions)
         return [linker.linked(each.document, [memory.content for memory in each.memories]) for each in read]
 
