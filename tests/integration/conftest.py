@@ -4,16 +4,19 @@ import os
 import ssl
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import httpx
 import pytest
 from starlette.testclient import TestClient
+from tests.support.forked_commands import ForkedCommands, forked_commands
 from tests.support.patience import HANG_SECONDS
 
 from mcp_memory_service.api import create_app
@@ -98,21 +101,29 @@ class Finished:
     err: str
 
 
+@pytest.fixture(scope="session")
+def commands() -> Generator[ForkedCommands, None, None]:
+    """One for all tests of this process."""
+    with tempfile.TemporaryDirectory() as folder, forked_commands(Path(folder)) as running:
+        yield running
+
+
 @pytest.fixture
-def run_cli(tmp_path: Path) -> Callable[..., Finished]:
-    """Runs `mcp-memory` for real, on a store of this test."""
+def run_cli(tmp_path: Path, commands: ForkedCommands) -> Callable[..., Finished]:
+    """Runs `mcp-memory` in a process of its own, on a store of this test."""
 
     def run(*arguments: str, stdin: str | None = None, **environment: str) -> Finished:
         settings = {"MCP_MEMORY_SQLITE_PATH": str(tmp_path / "cli.db"), **environment}
-        done = subprocess.run(
-            [COMMAND, *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            env={**os.environ, **settings},
-            timeout=HANG_SECONDS,
-            check=False,
-        )
-        return Finished(done.returncode, done.stdout, done.stderr)
+        with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+            given.write((stdin or "").encode())
+            given.seek(0)
+            stdio = (given.fileno(), out.fileno(), err.fileno())
+            code = commands.run(arguments, stdio, {**os.environ, **settings}, HANG_SECONDS)
+            return Finished(code, _text(out), _text(err))
 
     return run
+
+
+def _text(written: IO[bytes]) -> str:
+    written.seek(0)
+    return written.read().decode().replace("\r\n", "\n").replace("\r", "\n")  # as subprocess reads text
