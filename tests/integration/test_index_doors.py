@@ -1,6 +1,7 @@
 """A folder of notes through REST, MCP and the command line; links between notes count in each."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,23 @@ def test_rest_refuses_what_the_owner_does_not_allow(tmp_path: Path):
         endless = rest.post("/index", json={"path": str(vault / ("x" * 300))})
         assert (endless.status_code, endless.json()["code"]) == (422, "path_not_found")
         assert rest.post("/memories/retrieve", json={"query": "x", "kinds": ["nonsense"]}).status_code == 422
+
+
+def test_a_path_that_is_not_absolute_is_told_from_one_outside(tmp_path: Path):
+    vault = write(tmp_path / "vault", NOTES)
+    with rest_client(tmp_path / "own" / "rest.db", index_roots=(str(vault),)) as rest:
+        for path in ("vault", ""):
+            refused = rest.post("/index", json={"path": path})
+            assert (refused.status_code, refused.json()["code"]) == (422, "path_invalid")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root looks everywhere")
+def test_a_path_that_may_not_be_looked_at_is_not_said_to_be_missing(run_cli: Run, tmp_path: Path):
+    hidden = write(tmp_path / "vault", NOTES) / "hardware"
+    hidden.chmod(0)
+    done = run_cli("index", str(hidden / "Server.md"))
+    hidden.chmod(0o700)
+    assert (done.code, "[path_unreadable]" in done.err) == (2, True)
 
 
 async def test_a_model_indexes_a_folder_and_sees_where_its_passages_stand(store: MemoryStore, tmp_path: Path):

@@ -184,10 +184,7 @@ class Sources:
     def _target(self, path: Path) -> Path:
         """The folder or file itself, whatever links lead there."""
         target = _resolved(path)
-        try:
-            target.stat()
-        except OSError as error:  # it is not there, in a folder that nobody may look into, or has too long a name
-            raise InvalidInput(f"{path} cannot be found.", reason="path_not_found", field="path") from error
+        _require_there(target, path)
         if not NEVER_INDEXED.isdisjoint(map(str.casefold, target.parts)):
             raise InvalidInput(f"{target} is of a program, and never indexed.", reason="path_ignored", field="path")
         if target == self._options.own_folder:
@@ -198,9 +195,11 @@ class Sources:
         """The same, if it is in a folder that the owner has named."""
         if not self._options.roots:
             raise Forbidden("No folder may be indexed from here: its owner names some with MCP_MEMORY_INDEX_ROOTS.")
+        if not path.is_absolute():
+            raise InvalidInput("path must be absolute.", reason="path_invalid", field="path")
         # What is outside is refused alike, whether or not it is there.
         target, roots = _resolved(path), [root.resolve() for root in self._options.roots]
-        if not path.is_absolute() or not any(target.is_relative_to(root) for root in roots):
+        if not any(target.is_relative_to(root) for root in roots):
             raise Forbidden("This path is in none of the folders of MCP_MEMORY_INDEX_ROOTS.")
         return self._target(target)
 
@@ -213,6 +212,15 @@ def _resolved(path: Path) -> Path:
     except (OSError, RuntimeError, ValueError) as error:
         raise InvalidInput("This is no path that can be read here.", reason="path_invalid", field="path") from error
     return resolved
+
+
+def _require_there(target: Path, asked: Path) -> None:
+    try:
+        target.stat()
+    except PermissionError as error:
+        raise InvalidInput(f"{asked} may not be looked at.", reason="path_unreadable", field="path") from error
+    except OSError as error:  # it is not there, or has too long a name
+        raise InvalidInput(f"{asked} cannot be found.", reason="path_not_found", field="path") from error
 
 
 def _within(root: str, sources: Sequence[str]) -> int:
