@@ -58,6 +58,9 @@ def test_a_folder_is_indexed_and_found_over_rest(tmp_path: Path):
         assert rest.get("/memories").json()["total"] == 0
         assert rest.get("/memories", params={"kinds": ["note"]}).json()["total"] == 3
         assert rest.delete(f"/memories/{first['content_hash']}").json()["code"] == "content_of_a_source"
+        for change in ({"content": "x"}, {"tags": ["x"]}, {"metadata": {"lines": None}}, {"pinned": True}):
+            refused = rest.patch(f"/memories/{first['content_hash']}", json=change)
+            assert (refused.status_code, refused.json()["code"]) == (422, "content_of_a_source")
         assert rest.delete("/index", params={"path": str(vault)}).json() == {"documents": 3}
         assert rest.post("/memories/retrieve", json={"query": "restic night"}).json()["total"] == 0
 
