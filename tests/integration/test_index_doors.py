@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 from tests.integration.conftest import Finished, rest_client
 from tests.support.fakes import WordEmbedder
-from tests.support.mcp_answers import good_text
+from tests.support.mcp_answers import good_text, text_of
 from tests.support.vaults import write
 
 from mcp_memory_service.mcp_server import build_mcp_server
@@ -107,6 +107,11 @@ async def test_a_model_indexes_a_folder_and_sees_where_its_passages_stand(store:
         found = good_text(await client.call_tool("retrieve_memory", {"query": "restic night"}))
         assert "@ Backups.md:4 Backups" in found
         assert "file:line headings" in found
+        narrowed = {"query": "restic night", "scope": str(vault / "Backups.md")}
+        assert "1 found" in good_text(await client.call_tool("retrieve_memory", narrowed))
+        refused = await client.call_tool("retrieve_memory", narrowed | {"scope": "Backups.md"})
+        assert refused.is_error
+        assert "must be absolute: get_memory shows the source" in text_of(refused)
         write(vault, {"Backups.md": "Borg now."})
         said = good_text(await client.call_tool("index_file", {"path": str(vault / "Backups.md")}))
         assert "1 changed" in said
