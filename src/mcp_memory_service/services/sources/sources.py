@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ...errors import Forbidden, InvalidInput, MemoryServiceError
+from ...errors import Forbidden, IndexRunning, InvalidInput, MemoryServiceError
 from ...models import Progress, SourceRecord, in_scope
 from ...storage.ports import Store
 from .names import NEVER_INDEXED
@@ -44,9 +44,17 @@ class Runs:
     last: IndexReport | None = None
     failed: str | None = None
 
+    @property
+    def is_idle(self) -> bool:
+        return self.task is None or self.task.done()
+
+    def require_idle(self) -> None:
+        if not self.is_idle:
+            raise IndexRunning(str(self.target))
+
     async def close(self) -> None:
         """Ends what is under way; the next run goes on where it was."""
-        if self.task is not None and not self.task.done():
+        if self.task is not None:
             self.task.cancel()
             await asyncio.wait({self.task})
 
@@ -120,14 +128,15 @@ class Sources:
         Asked for again, it is waited for once more."""
         target = await asyncio.to_thread(self._allowed, Path(path))
         runs = self._runs
+        if dry_run or target != runs.target:
+            runs.require_idle()
         if dry_run:
             return replace(await self.status(), last=await self._index(target, unseen, dry_run=True))
-        if runs.task is None or runs.task.done():
+        if runs.is_idle:
             runs.last = runs.failed = None
             runs.target, runs.running = target, Running(target.as_posix(), "Looking for changes", 0, 0)
             runs.task = asyncio.create_task(self._run(target))
-        elif target != runs.target:
-            raise InvalidInput(f"{runs.target} is being indexed: wait for its end.", reason="index_running")
+        assert runs.task is not None
         await asyncio.wait({runs.task}, timeout=ANSWER_SECONDS)
         return await self.status()
 
@@ -165,7 +174,8 @@ class Sources:
 
     async def forget(self, path: Path) -> int:
         """Take a folder or a file out of the store, whether or not it is still there; the files stay as they are.
-        Returns how many documents were taken out."""
+        Returns how many documents were taken out; IndexRunning if a run goes on, which may take minutes."""
+        self._runs.require_idle()
         asked = (await asyncio.to_thread(_resolved, path)).as_posix()
         async with self._runs.one_at_a_time:
             records = await self._records()
