@@ -115,6 +115,10 @@ async def test_a_model_indexes_a_folder_and_sees_where_its_passages_stand(store:
         write(vault, {"Backups.md": "Borg now."})
         said = good_text(await client.call_tool("index_file", {"path": str(vault / "Backups.md")}))
         assert "1 changed" in said
+        write(vault, {"Backups.md": "---\na: [\n---\nBorg still.", "photo.md": b"\x00"})
+        said = good_text(await client.call_tool("index_directory", {"path": str(vault)}))
+        assert f'Left out: "{vault / "photo.md"}" ("it is a binary file: it has NUL characters")' in said
+        assert f'Read in part: "{vault / "Backups.md"}" ("its front matter cannot be read: line 3:' in said
         refused = await client.call_tool("index_directory", {"path": str(tmp_path)})
         assert refused.is_error
 
