@@ -135,8 +135,12 @@ def test_a_folder_is_indexed_from_the_command_line(run_cli: Run, tmp_path: Path)
     shown = run_cli("index").out
     assert "3 documents" in shown
     assert "embedding coverage 100.0%" in shown
+    assert run_cli("index", str(vault / "hardware"), "--forget").out.startswith("1 documents taken out")
+    assert "(not settled: the next run looks at all of it again)" in run_cli("index").out
+    assert run_cli("index", str(vault)).out.startswith(f"Indexed {vault}: 1 added, 2 unchanged")
     assert run_cli("index", str(vault), "--forget").out == "3 documents taken out; the files stay as they are.\n"
     assert run_cli("index").out.startswith("No folder is indexed.")
+    assert run_cli("index", str(vault), "--forget").out == f"No document of {vault} is indexed.\n"
     assert run_cli("index", str(tmp_path / "missing")).code == 2
     assert run_cli("index", str(vault), "--watch", "--dry-run").code == 2
 

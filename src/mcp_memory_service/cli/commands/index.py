@@ -10,7 +10,7 @@ from ...errors import MemoryServiceError
 from ...schemas import ForgottenOut, IndexReportOut, IndexStatusOut
 from ...services import MemoryService
 from ...services.sources.watch import changes_below
-from ..documents import render_index_report, render_index_status
+from ..documents import render_forgotten, render_index_report, render_index_status
 from ..flags import JSON, STORAGE, with_settings
 from ..local_service import ask, open_local
 from ..progress import ProgressLine
@@ -57,7 +57,7 @@ def index(
         show(status, render_index_status(status), as_json=as_json)
     elif forget:
         out = ForgottenOut(documents=ask(settings, lambda service: service.sources.forget(path)))
-        show(out, f"{out.documents} documents taken out; the files stay as they are.", as_json=as_json)
+        show(out, render_forgotten(out, path), as_json=as_json)
     elif watch:
         asyncio.run(_watch(settings, path, polls=poll, no_vectors=no_vectors, as_json=as_json))
     else:
