@@ -141,6 +141,10 @@ def test_a_folder_is_indexed_from_the_command_line(run_cli: Run, tmp_path: Path)
     assert run_cli("index", str(vault), "--forget").out == "3 documents taken out; the files stay as they are.\n"
     assert run_cli("index").out.startswith("No folder is indexed.")
     assert run_cli("index", str(vault), "--forget").out == f"No document of {vault} is indexed.\n"
+    for refused in ({"photo.png": b"\x89PNG"}, {"photo.md": b"\x00"}):
+        done = run_cli("index", str(write(tmp_path / "photos", refused) / next(iter(refused))))
+        assert (done.code, "1 refused" in done.out) == (2, True)
+    assert run_cli("index").out.startswith("No folder is indexed.")
     assert run_cli("index", str(tmp_path / "missing")).code == 2
     assert run_cli("index", str(vault), "--watch", "--dry-run").code == 2
 

@@ -1,10 +1,12 @@
 """Folders of documents: `index` takes them in, `notes check` looks at their links."""
 
 import asyncio
+import sys
 from pathlib import Path
 
 import click
 
+from ...access.error_table import ExitCode
 from ...config import Settings
 from ...errors import MemoryServiceError
 from ...schemas import ForgottenOut, IndexReportOut, IndexStatusOut
@@ -63,6 +65,8 @@ def index(
     else:
         report = ask(settings, lambda service: _indexed(service, path, dry_run, no_vectors), may_create=True)
         show(report, render_index_report(report), as_json=as_json)
+        if any(each.source == report.path for each in report.refused_files):  # what was asked for itself
+            sys.exit(ExitCode.BAD_INPUT)
 
 
 async def _indexed(service: MemoryService, path: Path, dry_run: bool, no_vectors: bool) -> IndexReportOut:

@@ -113,9 +113,12 @@ class Sources:
             finally:
                 self._changed()
             if not dry_run:
-                for inner in roots:  # the larger folder has their documents now
-                    if inner != root and inner.is_relative_to(root):
-                        await self._storage.replace_source(self._namespace, record_name(inner.as_posix()), (), ())
+                # A larger folder has the documents of those within it now; a file that was refused leaves no folder.
+                ended = [inner for inner in roots if inner != root and inner.is_relative_to(root)]
+                if target != root and root not in roots and not report.documents:
+                    ended.append(root)
+                for each in ended:
+                    await self._storage.replace_source(self._namespace, record_name(each.as_posix()), (), ())
             return report
 
     async def embed(self, progress: Progress = unseen) -> int:
