@@ -7,7 +7,8 @@ MemoryServiceError
 ├── MemoryNotFound            no memory with this id
 ├── Conflict                  what is there is not what the caller takes it to be
 │   ├── AmbiguousId               several memories have an id that begins like this
-│   └── CountChanged              a change of many would reach more or fewer than the caller confirmed
+│   ├── CountChanged              a change of many would reach more or fewer than the caller confirmed
+│   └── IndexRunning              a folder is being indexed, which takes its time
 ├── NotAuthenticated          no key, or none that is known here
 ├── Forbidden                 the key does not allow it
 │   ├── ScopeMissing              it has not the scope that this needs
@@ -104,6 +105,13 @@ class CountChanged(Conflict):
             f"{matched} memories match, not {expected}: nothing was changed. Look again, and confirm {matched}."
         )
         self.matched = matched
+
+
+class IndexRunning(Conflict):
+    code = "index_running"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} is being indexed: wait for its end.")
 
 
 class NotAuthenticated(MemoryServiceError):

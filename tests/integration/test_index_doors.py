@@ -1,6 +1,7 @@
 """A folder of notes through REST, MCP and the command line; links between notes count in each."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from mcp import Client
 from tests.integration.conftest import Finished, rest_client
 from tests.support.fakes import WordEmbedder
-from tests.support.mcp_answers import good_text
+from tests.support.mcp_answers import good_text, text_of
 from tests.support.vaults import write
 
 from mcp_memory_service.mcp_server import build_mcp_server
@@ -57,6 +58,9 @@ def test_a_folder_is_indexed_and_found_over_rest(tmp_path: Path):
         assert rest.get("/memories").json()["total"] == 0
         assert rest.get("/memories", params={"kinds": ["note"]}).json()["total"] == 3
         assert rest.delete(f"/memories/{first['content_hash']}").json()["code"] == "content_of_a_source"
+        for change in ({"content": "x"}, {"tags": ["x"]}, {"metadata": {"lines": None}}, {"pinned": True}):
+            refused = rest.patch(f"/memories/{first['content_hash']}", json=change)
+            assert (refused.status_code, refused.json()["code"]) == (422, "content_of_a_source")
         assert rest.delete("/index", params={"path": str(vault)}).json() == {"documents": 3}
         assert rest.post("/memories/retrieve", json={"query": "restic night"}).json()["total"] == 0
 
@@ -76,6 +80,23 @@ def test_rest_refuses_what_the_owner_does_not_allow(tmp_path: Path):
         assert rest.post("/memories/retrieve", json={"query": "x", "kinds": ["nonsense"]}).status_code == 422
 
 
+def test_a_path_that_is_not_absolute_is_told_from_one_outside(tmp_path: Path):
+    vault = write(tmp_path / "vault", NOTES)
+    with rest_client(tmp_path / "own" / "rest.db", index_roots=(str(vault),)) as rest:
+        for path in ("vault", ""):
+            refused = rest.post("/index", json={"path": path})
+            assert (refused.status_code, refused.json()["code"]) == (422, "path_invalid")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root looks everywhere")
+def test_a_path_that_may_not_be_looked_at_is_not_said_to_be_missing(run_cli: Run, tmp_path: Path):
+    hidden = write(tmp_path / "vault", NOTES) / "hardware"
+    hidden.chmod(0)
+    done = run_cli("index", str(hidden / "Server.md"))
+    hidden.chmod(0o700)
+    assert (done.code, "[path_unreadable]" in done.err) == (2, True)
+
+
 async def test_a_model_indexes_a_folder_and_sees_where_its_passages_stand(store: MemoryStore, tmp_path: Path):
     vault = write(tmp_path / "vault", NOTES)
     service = MemoryService(store, WordEmbedder(), documents=DocumentOptions((vault,)))
@@ -86,9 +107,18 @@ async def test_a_model_indexes_a_folder_and_sees_where_its_passages_stand(store:
         found = good_text(await client.call_tool("retrieve_memory", {"query": "restic night"}))
         assert "@ Backups.md:4 Backups" in found
         assert "file:line headings" in found
+        narrowed = {"query": "restic night", "scope": str(vault / "Backups.md")}
+        assert "1 found" in good_text(await client.call_tool("retrieve_memory", narrowed))
+        refused = await client.call_tool("retrieve_memory", narrowed | {"scope": "Backups.md"})
+        assert refused.is_error
+        assert "must be absolute: get_memory shows the source" in text_of(refused)
         write(vault, {"Backups.md": "Borg now."})
         said = good_text(await client.call_tool("index_file", {"path": str(vault / "Backups.md")}))
         assert "1 changed" in said
+        write(vault, {"Backups.md": "---\na: [\n---\nBorg still.", "photo.md": b"\x00"})
+        said = good_text(await client.call_tool("index_directory", {"path": str(vault)}))
+        assert f'Left out: "{vault / "photo.md"}" ("it is a binary file: it has NUL characters")' in said
+        assert f'Read in part: "{vault / "Backups.md"}" ("its front matter cannot be read: line 3:' in said
         refused = await client.call_tool("index_directory", {"path": str(tmp_path)})
         assert refused.is_error
 
@@ -105,7 +135,15 @@ def test_a_folder_is_indexed_from_the_command_line(run_cli: Run, tmp_path: Path)
     shown = run_cli("index").out
     assert "3 documents" in shown
     assert "embedding coverage 100.0%" in shown
+    assert run_cli("index", str(vault / "hardware"), "--forget").out.startswith("1 documents taken out")
+    assert "(not settled: the next run looks at all of it again)" in run_cli("index").out
+    assert run_cli("index", str(vault)).out.startswith(f"Indexed {vault}: 1 added, 2 unchanged")
     assert run_cli("index", str(vault), "--forget").out == "3 documents taken out; the files stay as they are.\n"
+    assert run_cli("index").out.startswith("No folder is indexed.")
+    assert run_cli("index", str(vault), "--forget").out == f"No document of {vault} is indexed.\n"
+    for refused in ({"photo.png": b"\x89PNG"}, {"photo.md": b"\x00"}):
+        done = run_cli("index", str(write(tmp_path / "photos", refused) / next(iter(refused))))
+        assert (done.code, "1 refused" in done.out) == (2, True)
     assert run_cli("index").out.startswith("No folder is indexed.")
     assert run_cli("index", str(tmp_path / "missing")).code == 2
     assert run_cli("index", str(vault), "--watch", "--dry-run").code == 2

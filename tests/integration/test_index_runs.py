@@ -1,5 +1,6 @@
 """A folder of notes becomes memories, and stays in step with its files."""
 
+import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from tests.support.fakes import WordEmbedder, in_front_of
 from tests.support.vaults import age, indexed, write
 
-from mcp_memory_service.errors import Forbidden, InvalidInput, QuotaExceeded
+from mcp_memory_service.errors import Forbidden, IndexRunning, InvalidInput, QuotaExceeded
 from mcp_memory_service.models import ListRequest, MemoryDraft, SearchRequest, SourceRecord, Vector
 from mcp_memory_service.services import DocumentOptions, MemoryService, ServiceLimits
 from mcp_memory_service.storage.memory import MemoryStore
@@ -220,7 +221,7 @@ async def test_doors_index_only_what_the_owner_allows(store: MemoryStore, vault:
         await closed.sources.start(str(vault))
     service = MemoryService(store, WordEmbedder(), documents=DocumentOptions(roots=(vault,)))
     (tmp_path / "sideways").symlink_to(tmp_path)
-    for outside in (tmp_path, vault / "..", tmp_path / "sideways", Path("vault"), tmp_path / "missing"):
+    for outside in (tmp_path, vault / "..", tmp_path / "sideways", tmp_path / "missing"):
         with pytest.raises(Forbidden):
             await service.sources.start(str(outside))
     status = await service.sources.start(str(vault))
@@ -396,3 +397,26 @@ async def test_an_error_of_the_service_is_told_to_who_asks(store: MemoryStore, v
     )
     status = await service.sources.start(str(vault))
     assert status.failed == "An error of the service: RuntimeError."
+
+
+async def test_while_a_run_goes_on_nobody_waits_for_its_end_to_be_refused(store: MemoryStore, vault: Path):
+    begun, may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def waiting(*arguments: object) -> object:
+        begun.set()
+        await may_go_on.wait()
+        return await store.replace_source(*arguments)  # pyright: ignore[reportArgumentType]
+
+    documents = DocumentOptions((vault,))
+    service = MemoryService(in_front_of(store, replace_source=waiting), WordEmbedder(), documents=documents)
+    run = asyncio.create_task(service.sources.start(str(vault)))
+    await begun.wait()
+    with pytest.raises(IndexRunning):
+        await service.sources.start(str(vault / "hardware"))
+    with pytest.raises(IndexRunning):
+        await service.sources.start(str(vault), dry_run=True)
+    with pytest.raises(IndexRunning):
+        await service.sources.forget(vault)
+    may_go_on.set()
+    assert (await run).failed is None
+    assert await service.sources.forget(vault) == 3

@@ -90,9 +90,14 @@ def test_what_cannot_be_read_leaves_no_values_and_a_problem(broken: str):
     read = note(broken)
     assert read.front_matter == {}
     (problem,) = read.problems
-    assert problem.startswith("The front matter cannot be read: ")
+    assert problem.startswith("its front matter cannot be read: ")
     assert len(problem) < 300
     assert [chunk.text for chunk in read.chunks] == ["Body."]
+
+
+def test_a_problem_names_the_line_of_the_file():
+    (problem,) = note("title: [broken\n  foo: : :").problems
+    assert problem == "its front matter cannot be read: line 3: did not find expected ',' or ']'"
 
 
 def test_a_few_aliases_are_followed():

@@ -32,12 +32,12 @@ def test_every_encoding_and_line_break_gives_the_same_text(data: bytes):
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"a\x00b", "It is a binary file: it has NUL characters."),
-        (b"\x89PNG\r\n\x1a\n\x00", "It is not UTF-8 text: byte 0 cannot be decoded."),
-        ("Zürich".encode("latin-1"), "It is not UTF-8 text: byte 1 cannot be decoded."),
-        (codecs.BOM_UTF16_LE + b"\x00\xd8", "It is not UTF-16 text: byte 2 cannot be decoded."),
-        (codecs.BOM_UTF32_LE + "a".encode("utf-32-le"), "It is a binary file: it has NUL characters."),
-        ("\ud800".encode("utf-8", "surrogatepass"), "It is not UTF-8 text: byte 0 cannot be decoded."),
+        (b"a\x00b", "it is a binary file: it has NUL characters"),
+        (b"\x89PNG\r\n\x1a\n\x00", "it is not UTF-8 text: byte 0 cannot be decoded"),
+        ("Zürich".encode("latin-1"), "it is not UTF-8 text: byte 1 cannot be decoded"),
+        (codecs.BOM_UTF16_LE + b"\x00\xd8", "it is not UTF-16 text: byte 2 cannot be decoded"),
+        (codecs.BOM_UTF32_LE + "a".encode("utf-32-le"), "it is a binary file: it has NUL characters"),
+        ("\ud800".encode("utf-8", "surrogatepass"), "it is not UTF-8 text: byte 0 cannot be decoded"),
     ],
     ids=["NUL", "picture", "Latin-1", "half a pair in UTF-16", "UTF-32", "half a pair in UTF-8"],
 )

@@ -42,6 +42,7 @@ ERROR_TABLE: Mapping[type[errors.MemoryServiceError], ErrorAnswer] = {
     errors.Conflict: _CONFLICT,
     errors.AmbiguousId: _CONFLICT,
     errors.CountChanged: _CONFLICT,
+    errors.IndexRunning: _CONFLICT,
     errors.NotAuthenticated: ErrorAnswer(401, ExitCode.REFUSED),
     errors.Forbidden: _FORBIDDEN,
     errors.ScopeMissing: _FORBIDDEN,

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from ..indexing.report import LinkProblem, VaultReport
-from ..schemas import FileProblemOut, IndexReportOut, IndexStatusOut
+from ..schemas import FileProblemOut, ForgottenOut, IndexReportOut, IndexStatusOut
 from ..services.sources.files import RefusedFile
 
 SHOWN_FILES = 10
@@ -37,11 +38,17 @@ def render_index_status(status: IndexStatusOut) -> str:
         return "No folder is indexed. To index one: mcp-memory index FOLDER"
     lines: list[str] = []
     for root in status.roots:
-        unsettled = "" if root.settled else " (the last run did not come to its end: run it again)"
+        unsettled = "" if root.settled else " (not settled: the next run looks at all of it again)"
         links = f"; links: {_counts(root.links)}" if root.links else ""
         lines.append(f"{root.root}: {root.documents:,} documents{links}{unsettled}")
     lines.append(f"embedding coverage {status.embedding_coverage:.1%}, {status.awaiting_vectors:,} wait for vectors")
     return "\n".join(lines)
+
+
+def render_forgotten(out: ForgottenOut, path: Path) -> str:
+    if not out.documents:
+        return f"No document of {path} is indexed."
+    return f"{out.documents:,} documents taken out; the files stay as they are."
 
 
 def render_vault_report(report: VaultReport, refused: Sequence[RefusedFile]) -> str:

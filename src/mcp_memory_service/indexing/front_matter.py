@@ -104,8 +104,14 @@ def read_front_matter(text: str) -> FrontMatter:
             return FrontMatter()
         return FrontMatter(_json_object(cast("dict[object, object]", values or {}), 1), found.end())
     except (yaml.YAMLError, ValueError) as error:  # of a date or number that is none, too
-        why = one_line(str(error))
-        return FrontMatter(end=found.end(), problems=(f"The front matter cannot be read: {why}",))
+        return FrontMatter(end=found.end(), problems=(f"its front matter cannot be read: {_why(error)}",))
+
+
+def _why(error: Exception) -> str:
+    """In one line, which is that of the file: YAML counts from the line after the rule, and from 0."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+        return f"line {error.problem_mark.line + 2}: {one_line(error.problem or '')}"
+    return one_line(str(error))
 
 
 def _yaml(text: str) -> object:

@@ -4,7 +4,7 @@ import codecs
 
 
 class Unreadable(Exception):
-    """A file that cannot be read as text; `reason` is a sentence for people."""
+    """A file that cannot be read as text; `reason` goes on after its name."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -18,7 +18,7 @@ def decoded(data: bytes) -> str:
         text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
         expected = "UTF-16" if wide else "UTF-8"
-        raise Unreadable(f"It is not {expected} text: byte {error.start} cannot be decoded.") from error
+        raise Unreadable(f"it is not {expected} text: byte {error.start} cannot be decoded") from error
     if "\x00" in text:
-        raise Unreadable("It is a binary file: it has NUL characters.")
+        raise Unreadable("it is a binary file: it has NUL characters")
     return text.replace("\r\n", "\n").replace("\r", "\n")

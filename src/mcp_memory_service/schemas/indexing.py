@@ -75,7 +75,9 @@ def _problems(problems: Sequence[FileProblem]) -> list[FileProblemOut]:
 class IndexedRootOut(BaseModel):
     root: str
     documents: int
-    settled: bool = Field(description="Whether the last run came to its end")
+    settled: bool = Field(
+        description="Whether the last run came to its end, and nothing was taken out of the folder since"
+    )
     links: dict[str, int]
 
 

@@ -30,6 +30,13 @@ class Ids:
             raise MemoryNotFound(asked)
         return found
 
+    async def changeable(self, asked: str) -> Memory:
+        """Likewise; InvalidInput if it comes from a file, which the next index run would not read again for that."""
+        found = await self.current(asked)
+        if found.kind in KINDS_OF_FILES:
+            raise _of_a_file(found)
+        return found
+
     async def one_in(
         self, namespace: str, asked: str, may_see: Callable[[Memory], bool] = lambda _: True
     ) -> Memory | None:
@@ -68,11 +75,7 @@ class Ids:
             raise InvalidInput(error.message, reason="superseded_unknown", field="supersedes") from error
         for memory in superseded:
             if memory.kind in KINDS_OF_FILES:
-                raise InvalidInput(
-                    f"{memory.short_id} comes from {memory.source}: change it there.",
-                    reason="content_of_a_source",
-                    field="supersedes",
-                )
+                raise _of_a_file(memory, "supersedes")
         return replace(draft, supersedes=tuple(each.content_hash for each in superseded)) if superseded else draft
 
     async def _successor(self, content_hash: str, may_see: Callable[[Memory], bool]) -> Memory | None:
@@ -89,3 +92,9 @@ class Ids:
             asked = [each for each in dict.fromkeys(ids) if each not in passed]
             passed.update(asked)
         return None
+
+
+def _of_a_file(memory: Memory, field: str | None = None) -> InvalidInput:
+    return InvalidInput(
+        f"{memory.short_id} comes from {memory.source}: change it there.", reason="content_of_a_source", field=field
+    )

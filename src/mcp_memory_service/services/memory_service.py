@@ -222,7 +222,7 @@ class MemoryService:
         key = idempotency.update_key(idempotency_key, content_hash, replace(checked, expires_at=patch.expires_at), now)
         vectors = () if patch.content is None else await self._storing.vectors_of(patch.content)
         for _ in range(MAX_EDITORS):  # another one may make the next version meanwhile
-            memory_id = (await self._ids.current(content_hash)).content_hash
+            memory_id = (await self._ids.changeable(content_hash)).content_hash
             try:
                 memory = await self._storage.update(self._namespace, memory_id, checked, now, key, vectors)
             finally:

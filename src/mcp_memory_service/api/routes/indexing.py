@@ -12,11 +12,11 @@ from .dependencies import Service, problems
 router = APIRouter(tags=["documents"])
 
 
-@router.post("/index", responses={202: {"model": IndexStatusOut}, **problems(403, 507)})
+@router.post("/index", responses={202: {"model": IndexStatusOut}, **problems(403, 409, 507)})
 async def index(body: IndexIn, service: Service, response: Response) -> IndexStatusOut:
     """Bring a folder or a file up to date. 200 if the run is over, with what came of it in `last`; 202 if it takes
-    longer than 20 seconds and goes on: `GET /index` tells how far it is. Words can be found at once; vectors are made
-    in the background."""
+    longer than 20 seconds and goes on: `GET /index` tells how far it is, and another folder is answered 409
+    `index_running` until it is over. Words can be found at once; vectors are made in the background."""
     status = await service.sources.start(body.path, dry_run=body.dry_run)
     response.status_code = 200 if status.last or status.failed else 202
     return IndexStatusOut.of(status)
@@ -28,7 +28,7 @@ async def index_status(service: Service) -> IndexStatusOut:
     return IndexStatusOut.of(await service.sources.status())
 
 
-@router.delete("/index", responses=problems(507))
+@router.delete("/index", responses=problems(409, 507))
 async def forget_index(
     service: Service, path: Annotated[str, Query(description="The folder or file to take out, as an absolute path")]
 ) -> ForgottenOut:

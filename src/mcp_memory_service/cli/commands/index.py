@@ -1,16 +1,18 @@
 """Folders of documents: `index` takes them in, `notes check` looks at their links."""
 
 import asyncio
+import sys
 from pathlib import Path
 
 import click
 
+from ...access.error_table import ExitCode
 from ...config import Settings
 from ...errors import MemoryServiceError
 from ...schemas import ForgottenOut, IndexReportOut, IndexStatusOut
 from ...services import MemoryService
 from ...services.sources.watch import changes_below
-from ..documents import render_index_report, render_index_status
+from ..documents import render_forgotten, render_index_report, render_index_status
 from ..flags import JSON, STORAGE, with_settings
 from ..local_service import ask, open_local
 from ..progress import ProgressLine
@@ -57,12 +59,14 @@ def index(
         show(status, render_index_status(status), as_json=as_json)
     elif forget:
         out = ForgottenOut(documents=ask(settings, lambda service: service.sources.forget(path)))
-        show(out, f"{out.documents} documents taken out; the files stay as they are.", as_json=as_json)
+        show(out, render_forgotten(out, path), as_json=as_json)
     elif watch:
         asyncio.run(_watch(settings, path, polls=poll, no_vectors=no_vectors, as_json=as_json))
     else:
         report = ask(settings, lambda service: _indexed(service, path, dry_run, no_vectors), may_create=True)
         show(report, render_index_report(report), as_json=as_json)
+        if any(each.source == report.path for each in report.refused_files):  # what was asked for itself
+            sys.exit(ExitCode.BAD_INPUT)
 
 
 async def _indexed(service: MemoryService, path: Path, dry_run: bool, no_vectors: bool) -> IndexReportOut:

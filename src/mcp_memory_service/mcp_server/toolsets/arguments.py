@@ -1,9 +1,10 @@
 """Arguments that several tools have. What their name and type say is not described again."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from ...models import UNSET, Confidence, MetadataIs
 from ...models.memory import Unset
@@ -11,6 +12,14 @@ from ...schemas import After, AsOf, Before, ExpiresAt, Page, PageSize, TagFilter
 from ...timestamps import When
 
 _UNSAID = Field(description="")
+
+
+def _absolute(scope: str | None) -> str | None:
+    """A model that takes a path as hits show it, within its folder, would be told that nothing matches."""
+    if scope and not Path(scope).is_absolute():
+        raise ValueError("must be absolute: get_memory shows the source of a note")
+    return scope
+
 
 Id: TypeAlias = Annotated[str, Field(description="As shown, 8 digits or more")]
 Query: TypeAlias = Annotated[str, Field(description="Name the project, tool or error")]
@@ -34,7 +43,9 @@ MetadataFilter: TypeAlias = Annotated[
     dict[str, str | int | float | bool | None] | None, Field(description="Keys with values; null: any")
 ]
 Kinds: TypeAlias = Annotated[list[Literal["memory", "note"]] | None, _UNSAID]
-Scope_: TypeAlias = Annotated[str | None, Field(description="Folder or file of notes")]
+Scope_: TypeAlias = Annotated[
+    str | None, AfterValidator(_absolute), Field(description="Folder or file of notes, absolute")
+]
 Expiry: TypeAlias = Annotated[ExpiresAt, Field(description="Date or 30d")]
 NewExpiry: TypeAlias = Annotated[ExpiresAt | Literal[""], Field(description="Date or 30d; empty: never")]
 

@@ -1,11 +1,12 @@
 """Tools that take documents in."""
 
+from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from ...services.sources.reports import IndexReport, IndexStatus
+from ...services.sources.reports import FileProblem, IndexReport, IndexStatus
 from ..answers import reply
 from ..fence import label, ours
 from ..strict_server import CHANGE, ServedTool, serving
@@ -41,10 +42,14 @@ def index_reply(status: IndexStatus) -> CallToolResult:
         lines.append(f"Under way: {running.doing}, {running.done} of {running.total}. Call again to see its end.")
     if status.stats.awaiting_vectors:
         lines.append(f"{status.stats.awaiting_vectors} chunks are found by words only; their vectors are being made.")
-    refused = status.last.refused if status.last else []
-    lines += [f"Left out: {label(each.source)} ({each.reason})" for each in refused[:MAX_NAMED]]
-    lines += [f"and {len(refused) - MAX_NAMED} more"] if len(refused) > MAX_NAMED else []
+    if status.last:
+        lines += _named("Left out", status.last.refused) + _named("Read in part", status.last.problems)
     return reply(*map(ours, lines))
+
+
+def _named(what: str, files: Sequence[FileProblem]) -> list[str]:
+    more = [f"and {len(files) - MAX_NAMED} more"] if len(files) > MAX_NAMED else []
+    return [f"{what}: {label(each.source)} ({label(each.reason)})" for each in files[:MAX_NAMED]] + more
 
 
 def _report(report: IndexReport) -> str:
@@ -57,6 +62,6 @@ def _report(report: IndexReport) -> str:
         "left out": len(report.refused),
     }
     said = ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "nothing to index"
-    links = ", ".join(f"{count} {status}" for status, count in report.links.items())
+    links = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in report.links.items())
     would = "It would be" if report.dry_run else "Indexed"
     return f"{would}: {said}. {report.documents} documents." + (f" Links: {links}." if links else "")

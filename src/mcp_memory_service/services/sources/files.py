@@ -120,12 +120,12 @@ def bytes_of(path: Path, max_bytes: int) -> tuple[bytes, FoundFile]:
     with os.fdopen(os.open(path, os.O_RDONLY | NO_FOLLOW | _NO_WAITING), "rb") as opened:
         status = os.fstat(opened.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise Unreadable("It is no file.")
+            raise Unreadable("it is no file")
         if not _is_at(opened.fileno(), path):
-            raise Unreadable("A folder above it is a link.")
+            raise Unreadable("a folder above it is a link")
         data = opened.read(max_bytes + 1)
     if len(data) > max_bytes:
-        raise Unreadable(f"It is larger than {max_bytes // 1024**2} MB.")
+        raise Unreadable(f"it is larger than {max_bytes // 1024**2} MB")
     return data, FoundFile(path, status.st_size, status.st_mtime_ns)
 
 

@@ -14,7 +14,7 @@ def pdf_pages(data: bytes) -> list[str]:
         from pypdf import PdfReader  # noqa: PLC0415 - few folders have PDFs
         from pypdf.errors import DependencyError, PyPdfError  # noqa: PLC0415
     except ModuleNotFoundError:
-        raise Unreadable("reading PDFs needs pypdf: pip install 'mcp-memory-backend[pdf]'") from None
+        raise Unreadable("reading PDFs needs pypdf: pip install pypdf") from None
     # It tells of every small fault of a file.
     logging.getLogger("pypdf").setLevel(logging.ERROR)
     try:

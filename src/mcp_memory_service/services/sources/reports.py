@@ -45,7 +45,7 @@ class IndexedRoot:
     root: str
     documents: int
     settled: bool
-    """Whether the last run came to its end."""
+    """Whether the last run came to its end, and nothing was taken out since: else the next one looks at all again."""
     links: Mapping[str, int]
 
 

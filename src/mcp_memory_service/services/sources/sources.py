@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ...errors import Forbidden, InvalidInput, MemoryServiceError
+from ...errors import Forbidden, IndexRunning, InvalidInput, MemoryServiceError
 from ...models import Progress, SourceRecord, in_scope
 from ...storage.ports import Store
 from .names import NEVER_INDEXED
@@ -44,9 +44,17 @@ class Runs:
     last: IndexReport | None = None
     failed: str | None = None
 
+    @property
+    def is_idle(self) -> bool:
+        return self.task is None or self.task.done()
+
+    def require_idle(self) -> None:
+        if not self.is_idle:
+            raise IndexRunning(str(self.target))
+
     async def close(self) -> None:
         """Ends what is under way; the next run goes on where it was."""
-        if self.task is not None and not self.task.done():
+        if self.task is not None:
             self.task.cancel()
             await asyncio.wait({self.task})
 
@@ -105,9 +113,12 @@ class Sources:
             finally:
                 self._changed()
             if not dry_run:
-                for inner in roots:  # the larger folder has their documents now
-                    if inner != root and inner.is_relative_to(root):
-                        await self._storage.replace_source(self._namespace, record_name(inner.as_posix()), (), ())
+                # A larger folder has the documents of those within it now; a file that was refused leaves no folder.
+                ended = [inner for inner in roots if inner != root and inner.is_relative_to(root)]
+                if target != root and root not in roots and not report.documents:
+                    ended.append(root)
+                for each in ended:
+                    await self._storage.replace_source(self._namespace, record_name(each.as_posix()), (), ())
             return report
 
     async def embed(self, progress: Progress = unseen) -> int:
@@ -120,14 +131,15 @@ class Sources:
         Asked for again, it is waited for once more."""
         target = await asyncio.to_thread(self._allowed, Path(path))
         runs = self._runs
+        if dry_run or target != runs.target:
+            runs.require_idle()
         if dry_run:
             return replace(await self.status(), last=await self._index(target, unseen, dry_run=True))
-        if runs.task is None or runs.task.done():
+        if runs.is_idle:
             runs.last = runs.failed = None
             runs.target, runs.running = target, Running(target.as_posix(), "Looking for changes", 0, 0)
             runs.task = asyncio.create_task(self._run(target))
-        elif target != runs.target:
-            raise InvalidInput(f"{runs.target} is being indexed: wait for its end.", reason="index_running")
+        assert runs.task is not None
         await asyncio.wait({runs.task}, timeout=ANSWER_SECONDS)
         return await self.status()
 
@@ -165,7 +177,8 @@ class Sources:
 
     async def forget(self, path: Path) -> int:
         """Take a folder or a file out of the store, whether or not it is still there; the files stay as they are.
-        Returns how many documents were taken out."""
+        Returns how many documents were taken out; IndexRunning if a run goes on, which may take minutes."""
+        self._runs.require_idle()
         asked = (await asyncio.to_thread(_resolved, path)).as_posix()
         async with self._runs.one_at_a_time:
             records = await self._records()
@@ -184,10 +197,7 @@ class Sources:
     def _target(self, path: Path) -> Path:
         """The folder or file itself, whatever links lead there."""
         target = _resolved(path)
-        try:
-            target.stat()
-        except OSError as error:  # it is not there, in a folder that nobody may look into, or has too long a name
-            raise InvalidInput(f"{path} cannot be found.", reason="path_not_found", field="path") from error
+        _require_there(target, path)
         if not NEVER_INDEXED.isdisjoint(map(str.casefold, target.parts)):
             raise InvalidInput(f"{target} is of a program, and never indexed.", reason="path_ignored", field="path")
         if target == self._options.own_folder:
@@ -198,9 +208,11 @@ class Sources:
         """The same, if it is in a folder that the owner has named."""
         if not self._options.roots:
             raise Forbidden("No folder may be indexed from here: its owner names some with MCP_MEMORY_INDEX_ROOTS.")
+        if not path.is_absolute():
+            raise InvalidInput("path must be absolute.", reason="path_invalid", field="path")
         # What is outside is refused alike, whether or not it is there.
         target, roots = _resolved(path), [root.resolve() for root in self._options.roots]
-        if not path.is_absolute() or not any(target.is_relative_to(root) for root in roots):
+        if not any(target.is_relative_to(root) for root in roots):
             raise Forbidden("This path is in none of the folders of MCP_MEMORY_INDEX_ROOTS.")
         return self._target(target)
 
@@ -213,6 +225,15 @@ def _resolved(path: Path) -> Path:
     except (OSError, RuntimeError, ValueError) as error:
         raise InvalidInput("This is no path that can be read here.", reason="path_invalid", field="path") from error
     return resolved
+
+
+def _require_there(target: Path, asked: Path) -> None:
+    try:
+        target.stat()
+    except PermissionError as error:
+        raise InvalidInput(f"{asked} may not be looked at.", reason="path_unreadable", field="path") from error
+    except OSError as error:  # it is not there, or has too long a name
+        raise InvalidInput(f"{asked} cannot be found.", reason="path_not_found", field="path") from error
 
 
 def _within(root: str, sources: Sequence[str]) -> int:
