@@ -30,6 +30,8 @@ _LIST_LINE = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s")
 _SENTENCE_END = re.compile(r"[.!?。！？][\"')\]*_]*\s*$")
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _SPACE = re.compile(r"\s+")
+# Definitions of links and comments: what some editors write at the end of every note.
+_NO_TEXT = re.compile(r"(?>\s*+(?:\[[^\]\n]++\]:[^\n]*+|<!--(?>(?!-->).)*+-->))++\s*+", re.DOTALL)
 
 
 class Cut(NamedTuple):
@@ -54,7 +56,8 @@ def cut_text(text: str, markdown: Markdown, title: str) -> list[Cut]:
     """Every line that is not blank is in exactly one chunk, in order; a line that is cut is in several.
 
     A section that fits with all below it is one chunk. Else its own text is one, or several if it is long, and the
-    sections below it follow the same rule. A heading without a text of its own joins what comes after it.
+    sections below it follow the same rule. A heading without a text of its own joins what comes after it, and what has
+    no text at all, such as the definitions of links, what comes before.
     """
     sections = [Heading(0, 0, 0, "", ()), *markdown.headings]
     starts = [_line_start(text, section.start) for section in sections] + [len(text)]
@@ -72,7 +75,20 @@ def cut_text(text: str, markdown: Markdown, title: str) -> list[Cut]:
         span = subtree if fits else _trimmed(text, start, starts[following])
         cuts += [Cut(paths[at], *piece) for piece in ([span] if fits else _pieces(text, span, markdown.whole))]
         at, start = following, starts[following]
-    return [cut for cut in cuts if cut.start < cut.end]
+    return _with_text(text, [cut for cut in cuts if cut.start < cut.end])
+
+
+def _with_text(text: str, cuts: Sequence[Cut]) -> list[Cut]:
+    """By words alone a chunk of nothing but names and paths would be found before the text that it belongs to."""
+    joined: list[Cut] = []
+    for cut in cuts:
+        if joined and _NO_TEXT.fullmatch(text, cut.start, cut.end):
+            joined[-1] = joined[-1]._replace(end=cut.end)
+        elif len(joined) == 1 and _NO_TEXT.fullmatch(text, joined[0].start, joined[0].end):
+            joined = [cut._replace(start=joined[0].start)]
+        else:
+            joined.append(cut)
+    return joined
 
 
 def _subtree_ends(sections: Sequence[Heading]) -> list[int]:

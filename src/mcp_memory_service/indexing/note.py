@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from ..models import JsonValue
 
-READER_VERSION = 1
+READER_VERSION = 2
 """Raised whenever the same file would be read as something else, so that every file is read once more."""
 
 LinkForm: TypeAlias = Literal["wikilink", "embed", "markdown"]
