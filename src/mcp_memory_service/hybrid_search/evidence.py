@@ -103,6 +103,12 @@ def log_odds_terms(evidence: Evidence, *, names_tag: bool) -> tuple[float, float
     return math.log(prominence) / math.sqrt(rarity), found, evidence.keyword_lead, weakness
 
 
+def alpha_of_covered(alpha: float, covered: float) -> float:
+    """As long as only this share of the memories has vectors: the few that do would come before all others, whatever
+    they are about."""
+    return max(MIN_ALPHA, covered * alpha) if covered < 1.0 else alpha
+
+
 def limit_alpha_for_named_tags(alpha: float, rarity: float) -> float:
     """A query that names a tag is about what carries it, the more so the rarer the tag (0 = none, 1 = one memory)."""
     return min(alpha, 1.0 - TAG_SHARE * min(1.0, rarity))

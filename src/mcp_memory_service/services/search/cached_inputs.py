@@ -71,6 +71,13 @@ class SimilarityBaseline:
     expires: float = math.inf
     """When it is drawn anew whatever the number of memories is."""
 
+    @property
+    def covered(self) -> float:
+        """The share of the memories that vectors can find, as long as those of the others are still to come."""
+        sample = self.sample
+        more_to_come = sample.awaiting_vectors > UNNOTICED_SHARE * sample.drawn_from
+        return 1.0 - sample.awaiting_vectors / sample.drawn_from if more_to_come else 1.0
+
     def holds_for(self, corpus_size: int) -> bool:
         drawn_from = self.sample.drawn_from
         return abs(corpus_size - drawn_from) <= UNNOTICED_SHARE * drawn_from
@@ -200,8 +207,9 @@ class BaselineCache:
 
     async def _drawn(self, where: MemoryFilter) -> SimilarityBaseline:
         sample = await self._storage.sample_vectors(where, SAMPLED_VECTORS)
-        more_to_come = sample.awaiting_vectors > UNNOTICED_SHARE * sample.drawn_from
-        drawn = SimilarityBaseline(sample, self._seconds() + DRAWN_EVERY_SECONDS if more_to_come else math.inf)
+        drawn = SimilarityBaseline(sample)
+        if drawn.covered < 1.0:
+            drawn = SimilarityBaseline(sample, self._seconds() + DRAWN_EVERY_SECONDS)
         if where.has_whole_namespace:
             self._of_namespace = drawn
         else:

@@ -26,6 +26,7 @@ from ...hybrid_search import (
     TimeHint,
     alpha_for_size,
     alpha_from_evidence,
+    alpha_of_covered,
     apply_recency_decay,
     apply_recency_tiers,
     apply_time_hint,
@@ -316,13 +317,14 @@ class Search:
         return time_in(request.query, from_microseconds(self._now(), self.zone))
 
     def _alpha_of(self, results: SignalResults, evidence: Evidence | None, prior: float) -> float:
-        tags = results.of(TAG)
+        tags, covered = results.of(TAG), results.of(VECTOR).covered
         if self.policy.fusion == "rrf":
             return get_adaptive_alpha(results.corpus_size, len(tags.terms), self.policy)
         if evidence is None:  # nothing to weigh where a signal is missing
-            return BALANCED_ALPHA
+            return alpha_of_covered(BALANCED_ALPHA, covered)
         named = bool(tags.candidates)
         alpha = alpha_from_evidence(evidence, prior, self.policy.vector_trust, names_tag=named)
+        alpha = alpha_of_covered(alpha, covered)
         return limit_alpha_for_named_tags(alpha, tags.candidates[0].score if tags.candidates else 0.0)
 
     # page

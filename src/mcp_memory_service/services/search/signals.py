@@ -93,6 +93,8 @@ class SignalResult:
     """Whether the store refused the vector of the query."""
     vector: Vector | None = None
     """That of the query as it was asked, if the store has searched by one."""
+    covered: float = 1.0
+    """The share of the memories that it could find: vectors of some may still be to come."""
 
 
 NOTHING = SignalResult()
@@ -242,6 +244,9 @@ async def _ask_vectors(asking: Asking) -> SignalResult:
         return _failed(vector or Missing("embedder_unavailable"), *lacking)
     if isinstance(vector.expansion, Missing):
         lacking = (vector.expansion.reason, *lacking)
+    covered = baseline.covered if isinstance(baseline, SimilarityBaseline) else 1.0
+    if covered < 1.0:
+        lacking = ("vectors_incomplete", *lacking)
     try:
         found = await _retrieved(asking, vector.asked, query.vector_limit)
         # Alpha and confidence are those of the query as it was asked.
@@ -254,7 +259,13 @@ async def _ask_vectors(asking: Asking) -> SignalResult:
     if query.min_similarity is not None:
         found = found.take((found.scores >= query.min_similarity).nonzero()[0])
     return SignalResult(
-        found, lacking, terms=vector.terms, prominence=prominence, standing=standing, vector=vector.plain
+        found,
+        lacking,
+        terms=vector.terms,
+        prominence=prominence,
+        standing=standing,
+        vector=vector.plain,
+        covered=covered,
     )
 
 
