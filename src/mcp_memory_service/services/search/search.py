@@ -113,8 +113,7 @@ class Search:
         """One page; with the vector of the query, if who asks has it."""
         started = self._seconds()
         page = await self._ranked_page(request, where, vector)
-        ranking = page.ranking
-        hits = page.hits
+        ranking, hits = page.ranking, page.hits
         if hits is None:  # neither in the event loop, nor while the store is held
             hits = await asyncio.to_thread(self._hits, request, ranking, page.candidates, page.memories, page.chunks)
         return SearchResult(
@@ -322,10 +321,9 @@ class Search:
             return get_adaptive_alpha(results.corpus_size, len(tags.terms), self.policy)
         if evidence is None:  # nothing to weigh where a signal is missing
             return alpha_of_covered(BALANCED_ALPHA, covered)
-        named = bool(tags.candidates)
-        alpha = alpha_from_evidence(evidence, prior, self.policy.vector_trust, names_tag=named)
-        alpha = alpha_of_covered(alpha, covered)
-        return limit_alpha_for_named_tags(alpha, tags.candidates[0].score if tags.candidates else 0.0)
+        named = tags.candidates[0].score if tags.candidates else 0.0
+        alpha = alpha_from_evidence(evidence, prior, self.policy.vector_trust, names_tag=bool(tags.candidates))
+        return limit_alpha_for_named_tags(alpha_of_covered(alpha, covered), named)
 
     # page
 
@@ -365,8 +363,7 @@ class Search:
         if not memories:
             return ()
         candidates = {candidate.content_hash: candidate for candidate in page}
-        best = ranking.fused.best_score
-        hits: list[Hit] = []
+        best, hits = ranking.fused.best_score, list[Hit]()
         for memory in memories:
             candidate = candidates[memory.content_hash]
             votes = candidate.contributions
