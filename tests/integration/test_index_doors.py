@@ -199,3 +199,15 @@ async def test_a_model_finds_the_linked_note(store: MemoryStore, tmp_path: Path)
         found = good_text(await client.call_tool("retrieve_memory", {"query": QUESTION, "page_size": 5}))
     assert "@ people/Keeper.md" in found
     assert "link from" in found
+
+
+def test_a_limit_beyond_a_page_has_every_chunk_of_a_document(run_cli: Run, tmp_path: Path):
+    long = "".join(f"## Part {part}\n\n{f'The heron has feather {part}. ' * 60}\n\n" for part in range(30))
+    (tmp_path / "birds").mkdir()
+    (tmp_path / "birds" / "heron.md").write_text(f"# Heron\n\n{long}")
+    assert run_cli("index", str(tmp_path / "birds"), "--no-vectors").code == 0
+    query = ("search", "heron feather", "--mode", "keyword", "--limit", "101", "--json")
+    answer = json.loads(run_cli(*query).out)
+    chunks = {hit["memory"]["content_hash"] for hit in answer["results"]}
+    assert len(chunks) == len(answer["results"]) == answer["total"] == 30
+    assert not answer["has_more"]

@@ -58,7 +58,8 @@ def search(
         async def part(page: int, size: int) -> RetrieveOut:
             return RetrieveOut.of(await service.search(replace(request, page=page, page_size=size)))
 
-        out = await whole_page(part, asked.page, limit)
+        # Of one document only some chunks are on a page of the service.
+        out = await whole_page(part, asked.page, limit, are_full=False)
         return out, await _stored(service, out)
 
     out, stored = ask(settings, found)
@@ -86,7 +87,7 @@ def list_memories(asked: ListIn, limit: int, settings: Settings, as_json: bool) 
             request = replace(asked.request(), page=page, page_size=size)
             return ListOut.of(await service.list_memories(request), full=True)
 
-        out = await whole_page(part, asked.page, limit)
+        out = await whole_page(part, asked.page, limit, are_full=True)
         return out, await _stored(service, out)
 
     out, stored = ask(settings, listed)
