@@ -34,7 +34,8 @@ SEARCH = {"hybrid_search", "semantic_search", "keyword_search", "explain_memory"
 LIFE = {"recall_context", "memory_history", "restore_memory", "delete_memories", "retag_memories"}
 FEEDBACK = {"rate_memory"}
 NOTES = {"index_directory", "index_file"}
-TOOLS = CORE | SEARCH | LIFE | FEEDBACK | NOTES
+CODE = {"get_callers", "get_callees", "call_chain", "memory_linked_search", "impact", "call_graph_stats"}
+TOOLS = CORE | SEARCH | LIFE | FEEDBACK | NOTES | CODE
 WRITING = {
     "store_memory", "update_memory", "delete_memory", "restore_memory", "delete_memories", "retag_memories",
     "rate_memory", "index_directory", "index_file",
@@ -286,6 +287,7 @@ async def test_the_overview_says_what_there_is(client: InMemoryClient, service: 
         (("core", "search"), CORE | SEARCH),
         (("core", "feedback"), CORE | FEEDBACK),
         (("life",), LIFE),
+        (("code",), CODE),
         (("all",), TOOLS),
     ],
 )

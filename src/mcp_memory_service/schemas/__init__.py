@@ -21,6 +21,7 @@ from .answers import (
     search_of,
 )
 from .breakdown import DebugOut, EvidenceOut, RerankOut, SignalOut, TimeOut
+from .code_index import CodeIndexReportOut, CodeIndexStatusOut, ForgottenCodeOut
 from .explanation import ExplainOut
 from .fields import (
     MAX_ERRORS,
@@ -40,10 +41,11 @@ from .fields import (
     shortened,
     unlisted,
 )
-from .indexing import FileProblemOut, ForgottenOut, IndexReportOut, IndexStatusOut, PlaceOut
+from .indexing import FileProblemOut, ForgottenOut, IndexReportOut, IndexStatusOut, PlaceOut, SymbolOut
 from .life import BulkOut, ContextOut, HistoryOut, OverviewOut
 from .requests import (
     BatchIn,
+    CodeIndexIn,
     ContextIn,
     DeleteMatchingIn,
     ExplainIn,
@@ -67,6 +69,9 @@ __all__ = [
     "BatchOut",
     "Before",
     "BulkOut",
+    "CodeIndexIn",
+    "CodeIndexReportOut",
+    "CodeIndexStatusOut",
     "ContextIn",
     "ContextOut",
     "DebugOut",
@@ -78,6 +83,7 @@ __all__ = [
     "ExportOut",
     "FeedbackIn",
     "FileProblemOut",
+    "ForgottenCodeOut",
     "ForgottenOut",
     "HistoryOut",
     "HitOut",
@@ -108,6 +114,7 @@ __all__ = [
     "SimilarOut",
     "StatsOut",
     "StoredOut",
+    "SymbolOut",
     "TagFilter",
     "TagList",
     "TagsOut",

@@ -1,0 +1,1 @@
+"""Resolving names across the files of a project."""
