@@ -13,7 +13,6 @@ from mcp_memory_service.storage.sqlite_vec.index.format.segment_file import inde
 from mcp_memory_service.storage.sqlite_vec.index.live.catch_up import CurrentIndex
 from mcp_memory_service.storage.sqlite_vec.index.live.segments import Segments
 from mcp_memory_service.storage.sqlite_vec.index.query.reader import IndexReader
-from mcp_memory_service.storage.sqlite_vec.index.source import MEMORIES, Part
 
 
 class EagerIndex:
@@ -22,10 +21,9 @@ class EagerIndex:
     degraded = ()
     searches_are_brief = True
 
-    def __init__(self, connections: ConnectionPool, model_id: str, *, part: Part = MEMORIES) -> None:
-        self._part = part
-        self._file = index_file(connections.path, part.file_suffix)
-        self._current = CurrentIndex(lambda _: None, part)
+    def __init__(self, connections: ConnectionPool, _model_id: str) -> None:
+        self._file = index_file(connections.path)
+        self._current = CurrentIndex(notify=lambda _: None)
         self._making = Lock()  # one thread must not load the file that another builds from other rows
         self.answered = 0
 
@@ -44,9 +42,9 @@ class EagerIndex:
         self._current.forget()
 
     def _make(self, connection: apsw.Connection) -> None:
-        if not connection.execute(f"SELECT 1 FROM memories m WHERE {self._part.indexed} LIMIT 1").get:  # noqa: S608
+        if not connection.execute("SELECT 1 FROM memories WHERE instr(namespace, '#') = 0 LIMIT 1").get:
             return
-        build(connection, self._file, self._part)
+        build(connection, self._file)
         segments = Segments(read_segment_file(self._file))
         while self._current.apply_some(connection, segments):
             pass

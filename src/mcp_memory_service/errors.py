@@ -5,10 +5,8 @@ MemoryServiceError
 │   ├── InvalidVector         an embedding that must not be stored (NaN, zero, wrong length)
 │   └── IdempotencyKeyReused  the key was sent before, with another request
 ├── MemoryNotFound            no memory with this id
-├── SymbolNotFound            no symbol of the code is called so
 ├── Conflict                  what is there is not what the caller takes it to be
 │   ├── AmbiguousId               several memories have an id that begins like this
-│   ├── AmbiguousSymbol           several symbols are called so
 │   ├── CountChanged              a change of many would reach more or fewer than the caller confirmed
 │   └── IndexRunning              a folder is being indexed, which takes its time
 ├── NotAuthenticated          no key, or none that is known here
@@ -40,9 +38,6 @@ MemoryServiceError
 """
 
 from collections.abc import Sequence
-
-MAX_REPEATED_CHARS = 64
-"""Of what a caller sent: it may be anything, and an id has as many."""
 
 
 class MemoryServiceError(Exception):
@@ -84,16 +79,8 @@ class MemoryNotFound(MemoryServiceError):
     code = "memory_not_found"
 
     def __init__(self, content_hash: str) -> None:
-        super().__init__(f"There is no memory with the id {content_hash[:MAX_REPEATED_CHARS]!r}.")
-
-
-class SymbolNotFound(MemoryServiceError):
-    code = "symbol_not_found"
-
-    def __init__(self, asked: str, near: Sequence[str]) -> None:
-        hint = f" Near: {', '.join(near)}." if near else " mcp-memory code index FOLDER takes code in."
-        super().__init__(f"No symbol of the indexed code is called {asked[:MAX_REPEATED_CHARS]!r}.{hint}")
-        self.near = tuple(near)
+        # What is asked for may be anything; an id has 64 characters, and more are not repeated.
+        super().__init__(f"There is no memory with the id {content_hash[:64]!r}.")
 
 
 class Conflict(MemoryServiceError):
@@ -106,18 +93,6 @@ class AmbiguousId(Conflict):
     def __init__(self, prefix: str, candidates: Sequence[str]) -> None:
         super().__init__(
             f"The ids of several memories begin with {prefix!r}: {', '.join(candidates)}. Give more of it."
-        )
-        self.candidates = tuple(candidates)
-
-
-class AmbiguousSymbol(Conflict):
-    code = "ambiguous_symbol"
-
-    def __init__(self, asked: str, candidates: Sequence[str], total: int) -> None:
-        more = f", and {total - len(candidates)} more" if total > len(candidates) else ""
-        super().__init__(
-            f"{asked[:MAX_REPEATED_CHARS]!r} may be {', '.join(candidates)}{more}."
-            " Give more of the name, or narrow it by project or path."
         )
         self.candidates = tuple(candidates)
 

@@ -74,26 +74,6 @@ async def test_an_edge_that_comes_again_replaces_its_weight(store: Store):
     }
 
 
-async def test_an_edge_says_where_it_stands_and_how_sure_it_is(store: Store):
-    origin, target = note("origin"), note("target", "symbol:target")
-    await store.store_batch([embedded(origin), embedded(target)])
-    certain = replace(by_name(origin, "symbol:target", "calls"), lines=(3, 17), certainty="certain")
-    guessed = replace(by_name(origin, "symbol:target", "references", 0.3), lines=(20,), certainty="guess")
-    bare = by_name(origin, "symbol:target", "imports")
-    await store.add_edges("default", [certain, guessed, bare])
-    ours, theirs = origin.content_hash, target.content_hash
-    assert await store.edges_from("default", [ours]) == {ours: [certain, bare, guessed]}
-    assert await store.edges_to("default", [theirs], ["calls"]) == {theirs: [certain]}
-    assert [each.edge for each in await store.linked([theirs], 10, EVERYTHING)] == [certain, bare, guessed]
-    moved = replace(certain, lines=(4,), certainty="likely", weight=0.8)
-    await store.add_edges("default", [moved])
-    assert await store.edges_to("default", [theirs], ["calls"]) == {theirs: [moved]}
-    await store.replace_source("default", SOURCE, [embedded(origin), embedded(target)], [guessed])
-    assert await store.edges_from("default", [ours]) == {ours: [guessed]}
-    await store.relink_source("default", SOURCE, [moved], SourceRecord(SOURCE, "read"))
-    assert await store.edges_from("default", [ours]) == {ours: [moved]}
-
-
 async def test_edges_of_what_is_no_memory_are_not_kept(store: Store):
     there, nobody = memory("there"), memory("nobody")
     await store_one(store, embedded(there))

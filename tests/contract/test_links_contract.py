@@ -107,19 +107,6 @@ async def test_every_kind_but_supersedes_is_a_link(store: Store, kind: EdgeKind)
     assert len(await linked_with(store, target)) == (kind != "supersedes")
 
 
-async def test_an_edge_without_weight_is_no_link(store: Store):
-    """It is kept, and counts for no degree: so a call is kept whose end is not known."""
-    origin, other, target = memory("origin"), memory("other"), note("target", "symbol:target")
-    await stored(store, origin, other, target)
-    unsure = by_id(origin, other, "calls", 0.0)
-    edges = [unsure, by_name(origin, "symbol:target", "calls"), by_id(other, target, "calls", 0.0)]
-    await store.add_edges("default", edges)
-    assert await linked_with(store, origin) == [reached(target, origin, edges[1])]
-    assert await linked_with(store, target) == [reached(origin, target, edges[1])]
-    assert await linked_with(store, other) == []
-    assert await store.edges_to("default", [other.content_hash]) == {other.content_hash: [unsure]}
-
-
 async def test_degrees_count_the_edges_at_both_ends(store: Store):
     hub, others = memory("hub"), [memory(f"other {number}") for number in range(3)]
     await stored(store, hub, *others)

@@ -80,7 +80,6 @@ class Chances:
 
     def _edges(self, chunks: list[Memory]) -> list[Edge]:
         edges = [by_name(each, f"note:{self._chance.choice(SOURCES)}", weight=0.5) for each in chunks]
-        edges = [replace(each, lines=(self._chance.randrange(9), 9), certainty="likely") for each in edges]
         return edges + [by_id(chunks[0], each) for each in chunks[1:] if each.content_hash != chunks[0].content_hash]
 
     def _record(self, source: str) -> SourceRecord:

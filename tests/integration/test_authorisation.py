@@ -46,10 +46,6 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /memories/retag": {"tags": ["tunnel"], "add_tags": ["stolen"]},
     "POST /memories/context": {"query": "tunnel"},
 }
-QUERIES: dict[str, dict[str, str]] = {
-    "GET /code/chain": {"from": "tunnel", "to": "tunnel"},
-    **{f"GET /code/{question}": {"symbol": "tunnel"} for question in ("callers", "callees", "linked", "impact")},
-}
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "store_memory": {"content": "A thought of an agent"},
     "update_memory": {"id": THEIR_ID, "tags": ["stolen"]},
@@ -67,8 +63,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "semantic_search": {"query": "tunnel"},
     "keyword_search": {"query": "tunnel"},
     "recall": {"topic": "tunnel"},
-    "call_chain": {"from_symbol": "tunnel", "to_symbol": "tunnel"},
-    **{tool: {"symbol": "tunnel"} for tool in ("get_callers", "get_callees", "memory_linked_search", "impact")},
 }
 
 
@@ -95,7 +89,7 @@ class Walled:
         if method in {"tool", "prompt", "resource"}:
             return self._send_message(method, path, headers)
         path = path.replace("{content_hash}", THEIR_ID)
-        return self.client.request(method, path, headers=headers, params=QUERIES.get(door), json=BODIES.get(door))
+        return self.client.request(method, path, headers=headers, json=BODIES.get(door))
 
     def _send_message(self, kind: str, name: str, headers: dict[str, str]) -> Any:
         method, params = {

@@ -13,13 +13,11 @@ from tests.reliability.oracle import problems_of
 
 from mcp_memory_service.hybrid_search import indexed_text, query_terms
 from mcp_memory_service.models import (
-    Edge,
     EmbeddedMemory,
     Feedback,
     IdempotencyKey,
     Memory,
     MemoryFilter,
-    SourceRecord,
     TagCount,
     TunedWeights,
     Tuning,
@@ -134,17 +132,6 @@ async def test_a_request_that_was_carried_out_before_is_not_carried_out_again(st
     assert await store.delete("default", again.memory.content_hash, key)
     left = await store.get_many("default", [again.memory.content_hash])
     assert left == ([again.memory] if version >= 4 else [])
-
-
-async def test_edges_and_records_are_there(store: SqliteVecStorage, version: int):
-    origin = _memory(2).content_hash
-    edge = Edge(origin, "note:Zeta", "mentions", 0.5, by_name=True)
-    assert await store.edges_from("default", [origin]) == ({origin: [edge]} if version >= 9 else {})
-    record = SourceRecord("docs/1/a.md", "read", {"n": 1})
-    assert await store.list_sources("default") == ([record] if version >= 9 else [])
-    said = replace(edge, lines=(3, 17), certainty="likely")
-    await store.add_edges("default", [said])
-    assert await store.edges_from("default", [origin]) == {origin: [said]}
 
 
 async def test_the_file_is_sound_and_of_this_version(store: SqliteVecStorage, path: Path):

@@ -282,12 +282,12 @@ async def test_a_chunk_says_whether_its_file_still_has_it(service: MemoryService
     assert await freshness("tomatoes") == "fresh"
     write(vault, {"Garden.md": "A line before.\n\n" + NOTES["Garden.md"]})
     age(vault / "Garden.md", 7)
-    assert await freshness("tomatoes") == "acceptable"
+    assert await freshness("tomatoes") == "fresh"
     write(vault, {"Garden.md": "Something else."})
     age(vault / "Garden.md", 8)
     assert await freshness("tomatoes") == "stale"
     (vault / "Garden.md").unlink()
-    assert await freshness("tomatoes") == "stale_with_risk"
+    assert await freshness("tomatoes") == "missing"
 
 
 async def test_what_comes_from_files_is_changed_there(service: MemoryService, vault: Path):

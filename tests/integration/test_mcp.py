@@ -34,8 +34,7 @@ SEARCH = {"hybrid_search", "semantic_search", "keyword_search", "explain_memory"
 LIFE = {"recall_context", "memory_history", "restore_memory", "delete_memories", "retag_memories"}
 FEEDBACK = {"rate_memory"}
 NOTES = {"index_directory", "index_file"}
-CODE = {"get_callers", "get_callees", "call_chain", "memory_linked_search", "impact", "call_graph_stats"}
-TOOLS = CORE | SEARCH | LIFE | FEEDBACK | NOTES | CODE
+TOOLS = CORE | SEARCH | LIFE | FEEDBACK | NOTES
 WRITING = {
     "store_memory", "update_memory", "delete_memory", "restore_memory", "delete_memories", "retag_memories",
     "rate_memory", "index_directory", "index_file",
@@ -287,7 +286,6 @@ async def test_the_overview_says_what_there_is(client: InMemoryClient, service: 
         (("core", "search"), CORE | SEARCH),
         (("core", "feedback"), CORE | FEEDBACK),
         (("life",), LIFE),
-        (("code",), CODE),
         (("all",), TOOLS),
     ],
 )

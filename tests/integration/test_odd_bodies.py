@@ -22,14 +22,11 @@ ROUTES = (
     "POST /memories/retag",
     "PATCH /memories/abc",
     "POST /index",
-    "POST /code/index",
 )
 OTHER_ROUTES = (
     *("GET /memories", "GET /memories/abc", "DELETE /memories/abc", "GET /tags", "GET /stats", "GET /metrics"),
     *("GET /health", "GET /ready", "GET /openapi.json", "GET /nowhere", "PUT /memories", "POST /mcp"),
-    *("GET /index", "DELETE /index", "GET /code/index", "DELETE /code/index"),
-    *("GET /code/callers", "GET /code/callees", "GET /code/chain"),
-    *("GET /code/linked", "GET /code/impact", "GET /code/stats"),
+    *("GET /index", "DELETE /index"),
 )
 ODD_BODIES: dict[str, tuple[bytes, int]] = {
     "list": (b"[]", 422),

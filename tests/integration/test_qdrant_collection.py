@@ -75,10 +75,10 @@ async def test_a_collection_of_another_program_is_left_alone(options: QdrantOpti
 
 
 async def test_a_collection_of_a_newer_version_is_refused(options: QdrantOptions, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(qdrant_collection, "SCHEMA_VERSION", 6)
+    monkeypatch.setattr(qdrant_collection, "SCHEMA_VERSION", 5)
     await (await opened(options)).close()
     monkeypatch.undo()
-    with pytest.raises(SchemaTooNew, match="schema version 6, this program knows 5"):
+    with pytest.raises(SchemaTooNew, match="schema version 5, this program knows 4"):
         await opened(options)
 
 
@@ -110,7 +110,7 @@ async def test_a_collection_of_the_first_version_is_completed(options: QdrantOpt
     address = f"{options.url}/collections/{options.collection}/points/payload/delete?wait=true"
     httpx.post(address, json={"keys": fields, "points": ids}, timeout=20).raise_for_status()
     store = await opened(options)
-    assert (await store.stats("default")).schema_version == 5
+    assert (await store.stats("default")).schema_version == 4
     for where, number in (
         (MemoryFilter(kinds=("memory",)), len(items)),
         (MemoryFilter(kinds=("note",)), 0),

@@ -137,7 +137,7 @@ async def test_sources_of_an_older_collection_go_on(qdrant_url: str, tmp_path: P
     body = {"keys": fields, "points": [other_id(SOURCE_POINT, "default", SOURCE)]}
     httpx.post(address, json=body, timeout=HANG_SECONDS).raise_for_status()
     store = await opened(qdrant_url, tmp_path)
-    assert (await store.stats("default")).schema_version == 5
+    assert (await store.stats("default")).schema_version == 4
     assert await store.list_sources("default") == []
     await relink(store)
     assert await store.list_sources("default") == [NEW]

@@ -281,7 +281,6 @@ def test_the_openapi_document_describes_the_service(rest: TestClient):
         "/memories/purge", "/memories/{content_hash}", "/tags", "/stats", "/health", "/overview", "/trash", "/index",
         "/memories/{content_hash}/history", "/memories/{content_hash}/restore", "/memories/context",
         "/memories/delete", "/memories/retag",
-        "/code/callers", "/code/callees", "/code/chain", "/code/linked", "/code/impact", "/code/stats",
         "/ready", "/metrics", "/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp",
     }  # fmt: skip
     retrieve = document["components"]["schemas"]["RetrieveIn"]

@@ -192,8 +192,6 @@ def bad_requests() -> Iterator[RestCall]:
     yield RestCall("PUT", "/memories", {})
     yield RestCall("GET", "/health", None, {"Host": "elsewhere.example"})
     yield RestCall("GET", "/tags", None, {"Origin": "http://elsewhere.example"})
-    for path in ("stats", "callers?symbol=nobody.at.all", "callers"):
-        yield RestCall("GET", f"/code/{path}")
 
 
 def tool_calls() -> Iterator[ToolCall]:
@@ -233,8 +231,6 @@ def tool_calls() -> Iterator[ToolCall]:
     yield ToolCall("rate_memory", {"query": "told", "id": UNKNOWN, "useful": True})
     yield ToolCall("delete_memory", {"id": told})
     yield ToolCall("delete_memory", {"id": told})
-    yield ToolCall("call_graph_stats", {})
-    yield ToolCall("get_callers", {"symbol": "nobody.at.all"})
 
 
 def commands() -> Iterator[Command]:
@@ -284,8 +280,6 @@ def commands() -> Iterator[Command]:
     yield Command(("backup", ""))
     yield Command(("restore", "no-such-backup"))
     yield Command(("no-such-command",))
-    yield Command(("code", "stats"))
-    yield Command(("code", "callers", "nobody.at.all"))
 
 
 def _retrieve(body: dict[str, Any]) -> RestCall:

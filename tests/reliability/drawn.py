@@ -114,7 +114,7 @@ PREFIX_DIGITS = st.sampled_from([8, 12, 64])
 EDGES = st.lists(
     st.builds(
         Edge, from_id=HASHES, to=HASHES, kind=st.sampled_from(["mentions", "link"]),
-        weight=st.sampled_from([0.25, 1.0]), by_name=st.just(False), lines=st.sampled_from([(), (3, 17)]),
+        weight=st.sampled_from([0.25, 1.0]), by_name=st.just(False),
     ),
     min_size=1, max_size=3,
 )  # fmt: skip

@@ -81,7 +81,7 @@ class _Front:
     def __getattr__(self, name: str) -> Any:
         return self._own.get(name) or getattr(self._behind, name)
 
-    async def search(self, work: SearchWork[T], *, part_by_part: bool = False, namespace: str = "default") -> T:
+    async def search(self, work: SearchWork[T], *, part_by_part: bool = False) -> T:
         """Its reads are those of the front."""
         return await Concurrent().run(cast("Store", self), work)
 

@@ -1,4 +1,4 @@
-"""Folders of files for tests, and what a store has of them."""
+"""Folders of notes for tests, and what a store has of them."""
 
 import os
 from collections.abc import Mapping

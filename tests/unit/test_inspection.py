@@ -90,10 +90,7 @@ REBUILDABLE = {
         "INSERT INTO vectors (memory_id, embedding) SELECT 999, embedding FROM vectors WHERE id = 1",
     ),
     "name of a memory that is gone": ({"orphans"}, "INSERT INTO memory_names VALUES (999, 0, 'note:X')"),
-    "edge of a memory that is gone": (
-        {"orphans"},
-        "INSERT INTO edges (memory_id, kind, by_name, target, weight) VALUES (999, 'link', 1, 'note:X', 1.0)",
-    ),
+    "edge of a memory that is gone": ({"orphans"}, "INSERT INTO edges VALUES (999, 'link', 1, 'note:X', 1.0)"),
     "vector gone": ({"vectors_missing"}, "DELETE FROM vectors WHERE memory_id = 7"),
     "vector of zeros": ({"vectors_unfit"}, "UPDATE vectors SET embedding = zeroblob(256) WHERE memory_id = 7"),
     "vector of NaN": (

@@ -56,15 +56,6 @@ DOORS: Mapping[str, Door] = {
     "POST /index": _ADMIN,  # it reads files of the machine that the service runs on
     "GET /index": _READ,
     "DELETE /index": _ADMIN,
-    "POST /code/index": _ADMIN,
-    "GET /code/index": _READ,
-    "DELETE /code/index": _ADMIN,
-    "GET /code/callers": _READ,  # of code nothing has tags: not for callers who are held to some
-    "GET /code/callees": _READ,
-    "GET /code/chain": _READ,
-    "GET /code/linked": _READ,
-    "GET /code/impact": _READ,
-    "GET /code/stats": _READ,
     "GET /overview": _READ,
     "GET /tags": _READ,
     "GET /stats": _READ,
@@ -87,12 +78,6 @@ DOORS: Mapping[str, Door] = {
     "tool rate_memory": _WRITE,
     "tool index_directory": _ADMIN,
     "tool index_file": _ADMIN,
-    "tool get_callers": _READ,
-    "tool get_callees": _READ,
-    "tool call_chain": _READ,
-    "tool memory_linked_search": _READ,
-    "tool impact": _READ,
-    "tool call_graph_stats": _READ,
     "prompt recall": _READ_BY_TAGS,
     "prompt save-session": _WRITE,  # it reads nothing, and asks for what needs it
     "resource memory://overview": _READ,

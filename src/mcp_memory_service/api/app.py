@@ -18,21 +18,12 @@ from .mcp_endpoint import McpEndpoint
 from .metrics import Metrics, MetricsMiddleware
 from .openapi import describe
 from .problems import install_problem_handlers
-from .routes import code, code_index, indexing, life, memories, metadata, operations, search
+from .routes import indexing, life, memories, metadata, operations, search
 from .routes.dependencies import admit
 from .security import AccessRules, SecurityMiddleware
 from .shutdown import StoppingMiddleware
 
-ROUTERS = (
-    search.router,
-    life.router,
-    memories.router,
-    indexing.router,
-    code_index.router,
-    code.router,
-    operations.router,
-    metadata.router,
-)
+ROUTERS = (search.router, life.router, memories.router, indexing.router, operations.router, metadata.router)
 """In this order: fixed paths come before /memories/{content_hash}."""
 
 ALLOWED_HEADERS = (

@@ -12,15 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from ..access.error_table import ERROR_TABLE
-from ..errors import (
-    AmbiguousId,
-    AmbiguousSymbol,
-    BatchIncomplete,
-    InvalidInput,
-    MemoryServiceError,
-    ScopeMissing,
-    TooMuch,
-)
+from ..errors import AmbiguousId, BatchIncomplete, InvalidInput, MemoryServiceError, ScopeMissing, TooMuch
 from ..schemas import MAX_ERRORS, path_of, unlisted
 from .headers import SECURITY_HEADERS
 
@@ -85,8 +77,6 @@ def _errors_by_field(error: MemoryServiceError) -> list[dict[str, str]]:
     if isinstance(error, BatchIncomplete):
         unknown = [number for number, stored in enumerate(error.stored) if not stored]
         return [{"field": f"memories.{number}", "message": "Not known to be stored."} for number in unknown]
-    if isinstance(error, AmbiguousSymbol):
-        return [{"field": "symbol", "message": candidate} for candidate in error.candidates]
     if isinstance(error, AmbiguousId):
         return [{"field": "id", "message": candidate} for candidate in error.candidates]
     return []

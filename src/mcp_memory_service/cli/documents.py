@@ -21,15 +21,15 @@ def render_index_report(report: IndexReportOut) -> str:
     lines = [f"{verb} {report.path}: {said}"]
     if report.chunks_created or report.chunks_updated or report.chunks_deleted:
         made = {"new": report.chunks_created, "updated": report.chunks_updated, "gone": report.chunks_deleted}
-        lines.append(f"  chunks: {counts_line(made)}")
+        lines.append(f"  chunks: {_counts(made)}")
     if report.links:
-        lines.append(f"  links of {report.documents:,} documents: {counts_line(report.links)}")
+        lines.append(f"  links of {report.documents:,} documents: {_counts(report.links)}")
     if report.dry_run:
         for name in ("added", "changed", "removed"):
-            lines += files_section(name, getattr(report, f"{name}_files"), getattr(report, name))
-        lines += files_section("renamed", [f"{old} -> {new}" for old, new in report.renamed_files], report.renamed)
-    lines += files_section("left out", problem_lines(report.refused_files), report.refused)
-    lines += files_section("with problems", problem_lines(report.problems), len(report.problems))
+            lines += _files(name, getattr(report, f"{name}_files"), getattr(report, name))
+        lines += _files("renamed", [f"{old} -> {new}" for old, new in report.renamed_files], report.renamed)
+    lines += _files("left out", _problems(report.refused_files), report.refused)
+    lines += _files("with problems", _problems(report.problems), len(report.problems))
     return "\n".join(lines)
 
 
@@ -39,7 +39,7 @@ def render_index_status(status: IndexStatusOut) -> str:
     lines: list[str] = []
     for root in status.roots:
         unsettled = "" if root.settled else " (not settled: the next run looks at all of it again)"
-        links = f"; links: {counts_line(root.links)}" if root.links else ""
+        links = f"; links: {_counts(root.links)}" if root.links else ""
         lines.append(f"{root.root}: {root.documents:,} documents{links}{unsettled}")
     lines.append(f"embedding coverage {status.embedding_coverage:.1%}, {status.awaiting_vectors:,} wait for vectors")
     return "\n".join(lines)
@@ -75,15 +75,15 @@ def _link(problem: LinkProblem) -> str:
     return f"{problem.path}:{problem.line}: {problem.link}{meant}"
 
 
-def counts_line(counts: Mapping[str, int]) -> str:
+def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
 
 
-def problem_lines(problems: Sequence[FileProblemOut]) -> list[str]:
+def _problems(problems: Sequence[FileProblemOut]) -> list[str]:
     return [f"{each.source}: {each.reason}" for each in problems]
 
 
-def files_section(name: str, files: Sequence[str], total: int) -> list[str]:
+def _files(name: str, files: Sequence[str], total: int) -> list[str]:
     if not files:
         return []
     more = [f"    and {total - SHOWN_FILES:,} more"] if total > SHOWN_FILES else []

@@ -18,7 +18,6 @@ from .logs import log_to_stderr, logger
 
 M = TypeVar("M", bound=BaseModel)
 
-_DOTTED_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 MAX_LIMIT = 10_000
 """A hundred pages of the service, each a search of its own; to have everything there is export."""
 
@@ -47,7 +46,7 @@ STORAGE: Mapping[str, Flag] = {
     "log_level": click.option("--log-level", help="DEBUG, INFO, WARNING or ERROR [MCP_MEMORY_LOG_LEVEL]"),
 }
 RANKING: Mapping[str, Flag] = {
-    "ranking": click.option("--ranking", help="measured, classic or context [MCP_MEMORY_RANKING]"),
+    "ranking": click.option("--ranking", help="measured or classic [MCP_MEMORY_RANKING]"),
     "hybrid_alpha": click.option(
         "--hybrid-alpha", type=float, help="0 = tags only, 1 = vectors only [MCP_MEMORY_HYBRID_ALPHA]"
     ),
@@ -101,19 +100,8 @@ def _value(text: str) -> Any:
 
 
 def _whole_path(_context: click.Context, _option: click.Parameter, path: str | None) -> str | None:
-    """As files are known by, whichever folder a command is run in; a name of code that is no path here stays as it
-    is."""
-    if path is None or (_DOTTED_NAME.fullmatch(path) and not Path(path).exists()):
-        return path
-    return Path(path).expanduser().resolve().as_posix()
-
-
-def graph_expansion(_context: click.Context, _option: click.Parameter, text: str | None) -> dict[str, Any] | None:
-    """`callers:2`, or `callers` for one edge."""
-    if text is None:
-        return None
-    strategy, _, depth = text.partition(":")
-    return {"strategy": strategy, **({"depth": depth} if depth else {})}
+    """As files are known by, whichever folder a command is run in."""
+    return path and Path(path).expanduser().resolve().as_posix()
 
 
 FILTERS = together(
@@ -124,12 +112,7 @@ FILTERS = together(
     click.option("--before", help="Created before this time began: ISO 8601, 7d, yesterday, 2026-05"),
     click.option("--session", help="Only memories of this conversation"),
     click.option("--source", help="Only memories that this one wrote, or of this file"),
-    click.option(
-        "--scope",
-        metavar="PATH",
-        callback=_whole_path,
-        help="Only what comes from this folder or file; of code also a module or package: httpx._client",
-    ),
+    click.option("--scope", metavar="PATH", callback=_whole_path, help="Only what comes from this folder or file"),
     click.option("--kind", "kinds", multiple=True, help="Only memory, note, code, decision or error; may be repeated"),
     click.option(
         "--metadata",

@@ -99,11 +99,6 @@ for _name, _target, _summary in (
     ("duplicates", "duplicates.duplicates", "List memories that say nearly the same, and merge them."),
     ("index", "index.index", "Take in PATH, a folder or file of Markdown, text or PDF, or what changed in it."),
     ("notes", "notes.notes", "Look at the notes of a folder and at their links."),
-    (
-        "code",
-        "code.code",
-        "Take the code of a project in, ask who calls whom, what a change may break, and what was said about it.",
-    ),
     ("config", "config.config", "Show every setting, its value and where that comes from."),
     ("stats", "search.stats", "Show how much is stored, and with which model."),
     (

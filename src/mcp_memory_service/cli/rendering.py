@@ -27,7 +27,6 @@ from ..schemas import (
     SignalOut,
     StatsOut,
     StoredOut,
-    SymbolOut,
     TimeOut,
 )
 from ..services import Cluster, Duplicates
@@ -279,7 +278,6 @@ def _about(memory: MemoryOut) -> str:
     ended = f"until {memory.ended_at:%Y-%m-%d}" if memory.ended_at else ""
     parts = [memory.created_at.date().isoformat(), ended, memory.memory_type or "", ", ".join(memory.tags)]
     parts += [_place(memory.place)] if memory.place else []
-    parts += [_symbol(memory.symbol)] if memory.symbol else []
     return " | ".join([*filter(None, parts), memory.content_hash[:SHOWN_DIGITS]])
 
 
@@ -289,15 +287,8 @@ def _place(place: PlaceOut) -> str:
     return f"{place.path}:{place.first_line}-{place.last_line}{changed} {headings}"
 
 
-def _symbol(symbol: SymbolOut) -> str:
-    return f"{symbol.path}:{symbol.first_line}-{symbol.last_line} {symbol.symbol}"
-
-
 def _reason(hit: HitOut) -> str:
-    parts = [f"score {hit.score:.3f}", _found_by(hit.provenance), _about(hit.memory)]
-    # Of a note its place says so.
-    parts += [str(hit.freshness)] if hit.freshness not in {None, "fresh"} and hit.memory.place is None else []
-    return " | ".join(filter(None, parts))
+    return f"score {hit.score:.3f} | {_found_by(hit.provenance)} | {_about(hit.memory)}"
 
 
 def _found_by(signals: Mapping[str, SignalOut]) -> str:
@@ -307,25 +298,15 @@ def _found_by(signals: Mapping[str, SignalOut]) -> str:
 def _arithmetic(debug: DebugOut) -> str:
     total = (
         f"(vector {debug.vector_rrf:.6f} + tag {debug.tag_boost:.6f} + keyword {debug.keyword_rrf:.6f}"
-        f" + neighbour {debug.neighbour_boost:.6f} + graph {debug.graph_boost:.6f}{_named(debug)})"
+        f" + neighbour {debug.neighbour_boost:.6f} + graph {debug.graph_boost:.6f})"
         f" x recency {debug.recency_factor:.4f} x time {debug.time_factor:.4f}"
     )
     if debug.rerank:
         total = f"({total} x {1 - debug.rerank.weight:.4g} + rerank {debug.rerank.contribution:.6f})"
     return (
         f"{total} x update {debug.update_factor:.4f}"
-        f"{_of_kind(debug)} = {debug.final_score:.6f}; tags matched: {', '.join(debug.tag_matches) or 'none'}"
+        f" = {debug.final_score:.6f}; tags matched: {', '.join(debug.tag_matches) or 'none'}"
     )
-
-
-def _named(debug: DebugOut) -> str:
-    return f" + name {debug.name_boost:.6f}" if debug.name_boost else ""
-
-
-def _of_kind(debug: DebugOut) -> str:
-    """The factors that only searches of code have."""
-    factors = {"kind": debug.kind_factor, "freshness": debug.freshness_factor}
-    return "".join(f" x {name} {factor:.4f}" for name, factor in factors.items() if factor != 1.0)
 
 
 def _reranked(rerank: RerankOut | None) -> str:

@@ -1,20 +1,16 @@
 """How the signals are weighed: the settings behind `RankingPolicy`."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import Field, model_validator
 
-from ..hybrid_search.policy import CLASSIC, CONTEXT, FusionMethod, GraphForm, RankingName, RankingPolicy, RecencyMethod
+from ..hybrid_search.policy import CLASSIC, FusionMethod, GraphForm, RankingName, RankingPolicy, RecencyMethod
 from ..models import TunedWeights
 from .sources import ENV_PREFIX, EnvironmentSettings, from_environment
 
 _RANKING = RankingPolicy()
-_DEFAULTS_OF = {
-    preset.ranking: {name: value for name, value in asdict(preset).items() if value != getattr(_RANKING, name)}
-    for preset in (CLASSIC, CONTEXT)
-}
-_NO_SETTING = "weight_sum"
+_CLASSIC_DEFAULTS = {name: value for name, value in asdict(CLASSIC).items() if value != getattr(_RANKING, name)}
 
 
 class HybridSearchSettings(EnvironmentSettings):
@@ -23,8 +19,7 @@ class HybridSearchSettings(EnvironmentSettings):
     ranking: RankingName = Field(
         default=_RANKING.ranking,
         description="classic = vectors and tags by Reciprocal Rank Fusion, alpha by the size of the corpus, plain"
-        " exponential recency; context = words 1.0, meaning 0.8 and, if a search asks for it, graph 0.6 by Reciprocal"
-        " Rank Fusion, freshness in place of age; any other setting that is given still counts",
+        " exponential recency; any other setting that is given still counts",
     )
     hybrid_alpha: float | None = Field(
         default=_RANKING.hybrid_alpha,
@@ -97,8 +92,7 @@ class HybridSearchSettings(EnvironmentSettings):
     graph_form: GraphForm = Field(
         default=_RANKING.graph_form,
         description="boost = lend by direction and number of the links (with fusion score); decay = lift to a share of"
-        " the score of what it is linked with, whatever the weight above 0; rank = these shares as a list of their own"
-        " (with fusion rrf), only where a search expands",
+        " the score of what it is linked with, whatever the weight above 0",
     )
     graph_decay: float = Field(
         default=_RANKING.graph_decay,
@@ -127,9 +121,8 @@ class HybridSearchSettings(EnvironmentSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _presets_have_defaults_of_their_own(cls, given: dict[str, Any]) -> dict[str, Any]:
-        preset = _DEFAULTS_OF.get(given.get("ranking", ""), {})
-        return {name: value for name, value in preset.items() if name != _NO_SETTING} | given
+    def _classic_has_defaults_of_its_own(cls, given: dict[str, Any]) -> dict[str, Any]:
+        return _CLASSIC_DEFAULTS | given if given.get("ranking") == CLASSIC.ranking else given
 
     @model_validator(mode="after")
     def _thresholds_are_in_order(self) -> "HybridSearchSettings":
@@ -142,7 +135,7 @@ class HybridSearchSettings(EnvironmentSettings):
     @property
     def implied(self) -> frozenset[str]:
         """The settings whose defaults the ranking changes."""
-        return frozenset(_DEFAULTS_OF.get(self.ranking, ())) - {_NO_SETTING}
+        return frozenset(_CLASSIC_DEFAULTS if self.ranking == CLASSIC.ranking else ())
 
     @property
     def is_tunable(self) -> bool:
@@ -153,5 +146,4 @@ class HybridSearchSettings(EnvironmentSettings):
         """The numbers of the ranking: what was set, else what was tuned, else the defaults."""
         weights = asdict(tuned) if tuned is not None and self.is_tunable else {}
         fitted = {name: value for name, value in weights.items() if name not in self.model_fields_set}
-        preset = CONTEXT if self.ranking == CONTEXT.ranking else _RANKING
-        return replace(preset, **self.model_dump() | fitted)
+        return RankingPolicy(**self.model_dump() | fitted)

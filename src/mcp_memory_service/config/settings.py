@@ -19,7 +19,7 @@ from .rerank import RerankSettings
 from .sources import ENV_PREFIX, EnvironmentSettings, from_environment, http_address, whole_path
 
 MIN_API_KEY_CHARS = 16
-TOOLSETS = ("core", "search", "life", "feedback", "notes", "code")
+TOOLSETS = ("core", "search", "life", "feedback", "notes")
 """Known here by name alone: who only stores or searches does not import the tools. A test compares them."""
 
 CommaSeparated: TypeAlias = Annotated[tuple[str, ...], NoDecode]

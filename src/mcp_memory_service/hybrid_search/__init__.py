@@ -3,7 +3,7 @@
 from .alpha import BALANCED_ALPHA, AdaptiveThresholds, alpha_for_size, get_adaptive_alpha
 from .columns.fused import Fused, FusedCandidate, Vote, best_first
 from .columns.pool import Pool
-from .confidence import VectorStanding, certainty, confidence_of, is_at_least, surer, vector_standing, word_coverage
+from .confidence import VectorStanding, certainty, confidence_of, is_at_least, vector_standing, word_coverage
 from .evidence import (
     Evidence,
     WordEvidence,
@@ -13,11 +13,10 @@ from .evidence import (
     vector_prominence,
     word_evidence,
 )
-from .freshness import only, weigh_first
 from .fusion import combine_results_rrf, fuse_rrf, fuse_scores, rrf_score
-from .graph import FOLLOWED, LEADERS, MAX_REACHED, Direction, LinkBoost, Links, Route, link_boosts
+from .graph import LEADERS, Direction, LinkBoost, Links, Route, link_boosts
 from .likeness import MIN_LIKENESS, compared_words, likeness, mean_direction
-from .policy import CLASSIC, CONTEXT, FusionMethod, GraphForm, RankingName, RankingPolicy, RecencyMethod
+from .policy import CLASSIC, FusionMethod, GraphForm, RankingName, RankingPolicy, RecencyMethod
 from .recency import (
     apply_recency_decay,
     apply_recency_tiers,
@@ -30,7 +29,6 @@ from .sessions import missing_neighbours, neighbour_boosts
 from .signals import (
     GRAPH,
     KEYWORD,
-    NAME,
     NEIGHBOUR,
     SIGNALS,
     TAG,
@@ -57,15 +55,11 @@ from .updates import lift_updates, possible_updates
 __all__ = [
     "BALANCED_ALPHA",
     "CLASSIC",
-    "CONTEXT",
-    "FOLLOWED",
     "GRAPH",
     "KEYWORD",
     "LEADERS",
     "MAX_PASSAGE_CHARS",
-    "MAX_REACHED",
     "MIN_LIKENESS",
-    "NAME",
     "NEIGHBOUR",
     "RERANK",
     "SIGNALS",
@@ -127,7 +121,6 @@ __all__ = [
     "missing_neighbours",
     "neighbour_boosts",
     "neighbour_share",
-    "only",
     "page_places",
     "possible_updates",
     "query_terms",
@@ -140,13 +133,11 @@ __all__ = [
     "signal_weights",
     "snippet",
     "stands_alone",
-    "surer",
     "tag_weights",
     "tiered_recency_factor",
     "time_in",
     "vector_prominence",
     "vector_standing",
-    "weigh_first",
     "without_time",
     "word_coverage",
     "word_evidence",

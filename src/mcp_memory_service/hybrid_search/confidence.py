@@ -83,9 +83,5 @@ def confidence_of(certainty: float | None) -> Confidence:
     return "high" if certainty >= MIN_HIGH else "low" if certainty >= MIN_LOW else "none"
 
 
-def surer(one: Confidence, other: Confidence) -> Confidence:
-    return _RISING[max(_RISING.index(one), _RISING.index(other))]
-
-
 def is_at_least(confidence: Confidence, least: Confidence | None) -> bool:
     return least is None or _RISING.index(confidence) >= _RISING.index(least)

@@ -42,9 +42,9 @@ def fuse_rrf(
     """Sum `weight / (k + rank)` over the signals, best first; a memory appears once however many found it.
 
     Each list must be in its signal's own order. A signal without weight has no vote. Links add to the sums as they do
-    to those of `fuse_scores`, or in the form `rank` are one more list.
+    to those of `fuse_scores`.
     """
-    return _fuse(signals, weights, lambda signal, scores: 1.0 / (k + signal.ranks(scores)), links=links, k=k)
+    return _fuse(signals, weights, lambda signal, scores: 1.0 / (k + signal.ranks(scores)), links=links)
 
 
 def fuse_scores(
@@ -72,7 +72,6 @@ def _fuse(
     contribution: _Contribution,
     neighbour_weight: float = 0.0,
     links: Links | None = None,
-    k: int = RRF_K,
 ) -> Fused:
     pool = Pool.of(signals)
     everyone, size = pool.everyone, pool.everyone.scores.size
@@ -92,8 +91,6 @@ def _fuse(
         totals, voted = totals + boosts[NEIGHBOUR], voted | (boosts[NEIGHBOUR] > 0.0)
     if links is not None:
         boosts[GRAPH], routes = _through_links(pool, links, totals, voted)
-        if links.policy.graph_form == "rank":
-            boosts[GRAPH] = _as_list(boosts[GRAPH], links.policy.graph_weight, k)
         totals, voted = totals + boosts[GRAPH], voted | (boosts[GRAPH] > 0.0)
     return Fused(everyone.with_scores(totals), voted.nonzero()[0], _Tally(pool, contributions, boosts, routes).votes_at)
 
@@ -110,15 +107,6 @@ def _through_links(
     for each, boost in link_boosts(links, scores, float(totals.max(initial=0.0))).items():
         boosts[places[each]], routes[places[each]] = boost
     return boosts, routes
-
-
-def _as_list(lent: Scores, weight: float, k: int) -> Scores:
-    """What links lend as a list of its own: `weight / (k + rank)`; equals share a rank."""
-    found = lent.nonzero()[0]
-    order = found[(-lent[found]).argsort(kind="stable")]
-    votes = np.zeros(lent.size)
-    votes[order] = weight / (k + rank_column(lent[order]))
-    return votes
 
 
 class _Column(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from ..models import LINK_KINDS, SHOWN_DIGITS, Candidate, EdgeKind, GraphStrategy, Linked, in_document_order
+from ..models import SHOWN_DIGITS, Candidate, EdgeKind, Linked, in_document_order
 from .policy import RankingPolicy
 
 Direction: TypeAlias = Literal["out", "back"]
@@ -19,20 +19,6 @@ LEADERS = 10
 BACK_SHARE = 0.5
 # What more memories than this point at, or what points at more, is linked for no reason of its own.
 POPULAR = 10
-
-
-# What is asked for its links in turn, beyond the leaders: so many of those that were reached last.
-MAX_REACHED = 50
-
-_USES: tuple[EdgeKind, ...] = ("calls", "references")
-_NEEDS: tuple[EdgeKind, ...] = ("calls", "references", "imports", "inherits", "overrides")
-FOLLOWED: Mapping[GraphStrategy, Mapping[Direction, Sequence[EdgeKind]]] = {
-    "none": {},
-    "callers": {"back": _USES},
-    "dependencies": {"out": _NEEDS},
-    "related": {"out": LINK_KINDS, "back": LINK_KINDS},
-}
-"""Along which edges an expansion of a search goes, and which way."""
 
 
 class Route(NamedTuple):
@@ -95,24 +81,15 @@ def link_boosts(links: Links, scores: Mapping[str, float], best: float) -> dict[
                 offered = LinkBoost(score, _route(found[0], distance))
                 if score > 0.0 and (each not in boosts or _rank(offered) > _rank(boosts[each])):
                     boosts[each] = offered
-        leading = _leading(hop, scores, boosts, links.policy)
+        leading = {each: scores.get(each, 0.0) + boost.score for each, boost in boosts.items()}
     return boosts
-
-
-def _leading(
-    hop: Sequence[Linked], scores: Mapping[str, float], boosts: Mapping[str, LinkBoost], policy: RankingPolicy
-) -> dict[str, float]:
-    """With what those at the end of a hop lend in turn: what they have, or in the form `rank` what they were lent."""
-    reached = {linked.candidate.content_hash for linked in hop}
-    lent = {each: boosts[each].score if each in boosts else 0.0 for each in reached}
-    return lent if policy.graph_form == "rank" else {each: lent[each] + scores.get(each, 0.0) for each in reached}
 
 
 def _strength(linked: Linked, policy: RankingPolicy) -> float:
     """How far a link can be trusted, from 0 to 1: less if it leads back, if it is one of many, and if it leads to what
     everything is linked with. To the form `decay` one is as good as the other."""
     weight = min(1.0, max(0.0, linked.edge.weight))
-    if policy.graph_form != "boost":
+    if policy.graph_form == "decay":
         return weight
     direction = linked.degree**-0.5 if linked.is_outgoing else BACK_SHARE / linked.degree
     return weight * direction * min(1.0, POPULAR / linked.far_degree)
@@ -120,11 +97,8 @@ def _strength(linked: Linked, policy: RankingPolicy) -> float:
 
 def _lifted(own: float, strength: float, lead: float, best: float, policy: RankingPolicy) -> float:
     """The score by a link of this strength: no less than a share of the leader's, and in the form `boost` also what is
-    lent on top of one's own, which decides among those that were found anyway. Leaders far below the best lend less.
-    In the form `rank` the share is a score of a list of its own, whatever other signals say."""
+    lent on top of one's own, which decides among those that were found anyway. Leaders far below the best lend less."""
     least = policy.graph_decay * strength * lead
-    if policy.graph_form == "rank":
-        return own + least
     if policy.graph_form == "decay":
         return least
     return max(least, own + policy.graph_weight * strength * lead * (lead / best))

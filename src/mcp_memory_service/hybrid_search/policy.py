@@ -5,15 +5,15 @@ from typing import Literal, TypeAlias
 
 FusionMethod: TypeAlias = Literal["rrf", "score"]
 RecencyMethod: TypeAlias = Literal["decay", "tiers"]
-RankingName: TypeAlias = Literal["measured", "classic", "context"]
-GraphForm: TypeAlias = Literal["boost", "decay", "rank"]
+RankingName: TypeAlias = Literal["measured", "classic"]
+GraphForm: TypeAlias = Literal["boost", "decay"]
 
 
 @dataclass(frozen=True, slots=True)
 class RankingPolicy:
     ranking: RankingName = "measured"
     """In `classic` tags are looked for however many memories carry them, and age counts whenever tags do, also alone.
-    All else that sets it and `context` apart is in the numbers below."""
+    All else that sets it apart is in the numbers below."""
 
     hybrid_alpha: float | None = None
     """Weight of the vector signal; None chooses it for each query: from what the signals show when scores are fused,
@@ -55,10 +55,6 @@ class RankingPolicy:
     keyword_weight: float = 1.0
     """Of the tag and the keyword signal, each times (1 - alpha)."""
 
-    weight_sum: float = 1.0
-    """What all weights are multiplied by; it matters beside what has a weight of its own, as links in the form `rank`
-    have."""
-
     neighbour_weight: float = 0.7
     """How far a memory is drawn towards the score of the next one of its session. NDCG@10 on LoCoMo turns and our own
     corpus: .483 and .742 without, .518 and .752 with 0.5, .529 and .753 with 0.7, .516 and .757 with 0.9."""
@@ -70,8 +66,7 @@ class RankingPolicy:
 
     graph_form: GraphForm = "boost"
     """`boost` lends by direction and number of the links; `decay` lifts what is linked to a share of the score of what
-    it is linked with, whatever the weight above 0, and with any fusion; `rank` makes these shares a list that is fused
-    by ranks with that weight, and only if a search asks for it."""
+    it is linked with, whatever the weight above 0, and with any fusion."""
 
     graph_decay: float = 0.8
     """That share, for each link between the two; in the form `boost` of the best link, of others less."""
@@ -111,25 +106,3 @@ CLASSIC = RankingPolicy(
 )
 """The ranking that was required before any was measured, whatever the numbers above become: vectors and tags, fused by
 rank, alpha by the size of the corpus (`alpha.py`), `e^(-decay · days)`."""
-
-_CONTEXT_WORDS, _CONTEXT_MEANING, _CONTEXT_GRAPH = 1.0, 0.8, 0.6
-
-CONTEXT = RankingPolicy(
-    ranking="context",
-    hybrid_alpha=_CONTEXT_MEANING / (_CONTEXT_WORDS + _CONTEXT_MEANING),
-    weight_sum=_CONTEXT_WORDS + _CONTEXT_MEANING,
-    recency="decay",
-    recency_decay=0.0,
-    query_dates=False,
-    query_expansion=False,
-    tag_weight=0.0,
-    keyword_weight=1.0,
-    neighbour_weight=0.0,
-    graph_weight=_CONTEXT_GRAPH,
-    graph_form="rank",
-    graph_decay=0.8,
-    fusion="rrf",
-    rrf_k=60,
-)
-"""The ranking that was asked for contexts of code: words, meaning and graph as three lists, `weight / (60 + rank)`
-summed with 1.0, 0.8 and 0.6, and freshness in place of age."""

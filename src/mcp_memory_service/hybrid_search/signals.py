@@ -1,7 +1,7 @@
 """The signals as a table. A new signal is one entry here, and one in the table of how signals are asked.
 
 Neighbours and links are no entries: they vote for nobody by themselves, but add to the score of a memory a part of
-that of another (`sessions.py`, `graph.py`). Nor are the names of symbols, which only code has.
+that of another (`sessions.py`, `graph.py`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from .columns.candidates import Places, Scores, mean_and_deviation
 from .policy import RankingPolicy
 from .tag_weights import rank_column
 
-VECTOR, TAG, KEYWORD, NEIGHBOUR, GRAPH, NAME = "vector", "tag", "keyword", "neighbour", "graph", "name"
+VECTOR, TAG, KEYWORD, NEIGHBOUR, GRAPH = "vector", "tag", "keyword", "neighbour", "graph"
 
 # One to three are within 0.006 NDCG@10 of each other on every set (docs/adr/0008).
 BASELINE_DEVIATIONS = 2.0
@@ -63,19 +63,9 @@ class Signal:
 SIGNALS: Mapping[str, Signal] = {
     signal.name: signal
     for signal in (
-        Signal(VECTOR, above_baseline, lambda alpha, policy: alpha * policy.weight_sum, shares_ranks=False),
-        Signal(
-            KEYWORD,
-            share_of_best,
-            lambda alpha, policy: (1.0 - alpha) * policy.keyword_weight * policy.weight_sum,
-            shares_ranks=True,
-        ),
-        Signal(
-            TAG,
-            at_most_one,
-            lambda alpha, policy: (1.0 - alpha) * policy.tag_weight * policy.weight_sum,
-            shares_ranks=True,
-        ),
+        Signal(VECTOR, above_baseline, lambda alpha, _: alpha, shares_ranks=False),
+        Signal(KEYWORD, share_of_best, lambda alpha, policy: (1.0 - alpha) * policy.keyword_weight, shares_ranks=True),
+        Signal(TAG, at_most_one, lambda alpha, policy: (1.0 - alpha) * policy.tag_weight, shares_ranks=True),
     )
 }
 

@@ -19,10 +19,10 @@ GITIGNORE = ".gitignore"
 def document_kind(name: str) -> DocumentKind | None:
     """What a file is by its name; None if it is nothing that is indexed."""
     _, dot, suffix = name.rpartition(".")
-    return _KINDS.get(folded(dot + suffix)) if not is_hidden(name) else None
+    return _KINDS.get(folded(dot + suffix)) if not _is_hidden(name) else None
 
 
-def is_hidden(name: str) -> bool:
+def _is_hidden(name: str) -> bool:
     return name.startswith((".", "~$"))  # the latter locks a document that is open
 
 
@@ -50,7 +50,7 @@ class IgnoreRules:
     def skips(self, path: str, *, is_folder: bool) -> bool:
         """Whether to leave out a file or a folder with all in it, by its path from the root with forward slashes."""
         name = path.rpartition("/")[2]
-        if is_hidden(name) or (is_folder and folded(name) in SKIPPED_FOLDERS):
+        if _is_hidden(name) or (is_folder and folded(name) in SKIPPED_FOLDERS):
             return True
         asked = path + "/" if is_folder else path
         for folder, spec in reversed(self.specs):  # the innermost has the last word

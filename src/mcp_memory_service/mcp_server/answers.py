@@ -10,7 +10,6 @@ from ..hybrid_search import SIGNALS, Vote
 from ..models import KINDS_OF_FILES, SHOWN_DIGITS, Memory, SimilarMemory, StoreOutcome
 from ..schemas import DebugOut
 from ..services import MemoryListing, SearchResult
-from ..services.code.place import place_in_code
 from ..services.outcomes import BulkOutcome, Context, Overview
 from ..services.search.results import HINTS, Explanation, Hit, Paging, Passage
 from ..services.sources.place import place_of
@@ -41,7 +40,7 @@ def found_reply(found: SearchResult, budget: int) -> CallToolResult:
     lines = [ours(" ".join(filter(None, frame)))]
     lines += [ours(_arithmetic_of(found))] if hits and hits[0].debug else []
     has_places = any(hit.memory.kind in KINDS_OF_FILES for hit in hits)
-    legend = "Each: id similarity date type: tags" + (" @ file:line headings or symbol." if has_places else ".")
+    legend = "Each: id similarity date type: tags" + (" @ file:line headings." if has_places else ".")
     lines += [ours(f"{legend} {REFERENCE}")] if hits else []
     about = [
         line
@@ -188,7 +187,6 @@ def _head(memory: Memory, similarity: str | None = None, way: str | None = None)
     tags = _as_many(_labels(memory.tags), MAX_SHOWN_TAGS_CHARS)
     place = place_of(memory)
     where = f" @ {label(f'{place.path}:{place.first_line}')} {label(' > '.join(place.heading_path))}" if place else ""
-    where = f" @ {label(place_in_code(memory))}" if memory.kind == "code" else where
     return ours((f"{named}: {tags}" if tags else named) + where)
 
 

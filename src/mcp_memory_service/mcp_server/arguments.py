@@ -19,10 +19,6 @@ OTHER_NAMES: Mapping[str, str] = {
     "page_size": "limit",
     "content_hash": "id",
     "id": "content_hash",
-    "from": "from_symbol",
-    "from_symbol": "from",
-    "to": "to_symbol",
-    "to_symbol": "to",
 }
 """What else an argument is called: a tool has one name of each pair, and takes both."""
 CLEANED = frozenset({"content", "query"})

@@ -14,7 +14,6 @@ from ..services import MemoryService
 from .prompts import MemoryPrompts
 from .resources import MemoryResources
 from .strict_server import StrictServer, Toolset
-from .toolsets.code import CodeTools
 from .toolsets.core import CoreTools
 from .toolsets.feedback import FeedbackTools
 from .toolsets.life import LifeTools
@@ -35,7 +34,6 @@ TOOLSETS: Mapping[str, Callable[[int], Toolset]] = {
     "life": LifeTools,
     "feedback": FeedbackTools,
     "notes": NoteTools,
-    "code": CodeTools,
 }
 
 

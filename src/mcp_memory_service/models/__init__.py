@@ -1,12 +1,10 @@
 """The values that travel inside the service: frozen, compared by value, free of I/O."""
 
-from .documents import FRESHNESS_FACTORS, WEIGHED_FIRST, WEIGHED_FOR_FLOOR, FolderContext, Freshness, is_as_fresh
-from .expansion import MAX_EXPANSION_DEPTH, GraphExpansion, GraphStrategy
-from .graph import LINK_KINDS, Certainty, Edge, EdgeCount, EdgeKind, Linked, SourceOutcome, in_document_order
+from .documents import FolderContext, Freshness
+from .graph import LINK_KINDS, Edge, EdgeKind, Linked, SourceOutcome, in_document_order
 from .learning import Feedback, TunedWeights, Tuning
 from .memory import (
     ANCHOR_DIVIDER,
-    CODE_ALONE,
     DEFAULT_NAMESPACE,
     KINDS_OF_FILES,
     LISTED_KINDS,
@@ -32,12 +30,10 @@ from .memory import (
     StoreOutcome,
     TagCount,
     Vector,
-    code_of,
     content_hash,
     fold_tag,
     history_of,
     identity_hash,
-    is_code,
     is_main,
     json_chars,
     main_namespace,
@@ -68,34 +64,25 @@ from .stats import StoreStats
 
 __all__ = [
     "ANCHOR_DIVIDER",
-    "CODE_ALONE",
     "DEFAULT_NAMESPACE",
-    "FRESHNESS_FACTORS",
     "KINDS_OF_FILES",
     "LINK_KINDS",
     "LISTED_KINDS",
-    "MAX_EXPANSION_DEPTH",
     "MAX_METADATA_CHARS",
     "MAX_NAMES",
     "MAX_TAGS",
     "MIN_PREFIX_DIGITS",
     "SHOWN_DIGITS",
     "UNSET",
-    "WEIGHED_FIRST",
-    "WEIGHED_FOR_FLOOR",
     "Candidate",
-    "Certainty",
     "Confidence",
     "CorpusStatistics",
     "Edge",
-    "EdgeCount",
     "EdgeKind",
     "EmbeddedMemory",
     "Feedback",
     "FolderContext",
     "Freshness",
-    "GraphExpansion",
-    "GraphStrategy",
     "IdempotencyKey",
     "IndexedText",
     "JsonValue",
@@ -127,7 +114,6 @@ __all__ = [
     "Tuning",
     "Vector",
     "VectorSample",
-    "code_of",
     "content_hash",
     "fold_tag",
     "history_of",
@@ -135,8 +121,6 @@ __all__ = [
     "in_document_order",
     "in_scope",
     "is_alive",
-    "is_as_fresh",
-    "is_code",
     "is_main",
     "json_chars",
     "main_namespace",

@@ -5,34 +5,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from .search import Candidate
 
-EdgeKind: TypeAlias = Literal[
-    "link",
-    "mentions",
-    "calls",
-    "references",
-    "imports",
-    "inherits",
-    "overrides",
-    "tests",
-    "contains",
-    "supersedes",
-    "fixes",
-]
-LINK_KINDS: tuple[EdgeKind, ...] = (
-    "link",
-    "mentions",
-    "calls",
-    "references",
-    "imports",
-    "inherits",
-    "overrides",
-    "tests",
-    "contains",
-    "fixes",
-)
+EdgeKind: TypeAlias = Literal["link", "mentions", "calls", "imports", "contains", "supersedes", "fixes"]
+LINK_KINDS: tuple[EdgeKind, ...] = ("link", "mentions", "calls", "imports", "contains", "fixes")
 """Those along which one memory leads to another; `supersedes` says which of two holds."""
-Certainty: TypeAlias = Literal["certain", "likely", "guess"]
-"""How far what was read from a text can be relied on (docs/adr/0027)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,32 +19,12 @@ class Edge:
     """The id of a memory, or a name if `by_name`; it need not be there yet."""
     kind: EdgeKind
     weight: float = 1.0
-    """Of 0 it is kept, and leads nowhere."""
     by_name: bool = field(kw_only=True)
-    lines: tuple[int, ...] = ()
-    """Of its source, where it is said."""
-    certainty: Certainty | None = None
-    """None where nobody can doubt it, as of a link that somebody wrote."""
-
-    @property
-    def is_link(self) -> bool:
-        """Whether it leads from one memory to another."""
-        return self.kind in LINK_KINDS and self.weight != 0.0
 
     @property
     def key(self) -> tuple[str, EdgeKind, bool, str]:
-        """What tells it from other edges; of two with the same key, the later one counts."""
+        """What tells it from other edges; of two with the same key, the later one replaces the weight."""
         return self.from_id, self.kind, self.by_name, self.to
-
-
-class EdgeCount(NamedTuple):
-    """How many edges of a kind there are."""
-
-    kind: EdgeKind
-    certainty: Certainty | None
-    leads: bool
-    """False for those of the weight 0, which lead nowhere."""
-    edges: int
 
 
 class Linked(NamedTuple):

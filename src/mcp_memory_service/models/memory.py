@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, TypeAlias
@@ -22,7 +22,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 DEFAULT_NAMESPACE = "default"
 
-_HISTORY, _TRASH, _CODE = "#history", "#trash", "#code"
+_HISTORY, _TRASH = "#history", "#trash"
 # No caller can name such a namespace: "#" is not allowed in one (services/write/checks.py).
 
 
@@ -37,31 +37,19 @@ def trash_of(namespace: str) -> str:
     return namespace + _TRASH
 
 
-def code_of(namespace: str) -> str:
-    """Where the symbols of the code that belongs to a namespace are kept: a hundred thousand of them change no search
-    of its memories."""
-    return namespace + _CODE
-
-
-def is_code(namespace: str) -> bool:
-    """Whether it is where the code of another one is kept."""
-    return namespace.endswith(_CODE)
-
-
 def is_main(namespace: str) -> bool:
-    """Whether it is neither a history nor a trash nor code."""
+    """Whether it is neither a history nor a trash."""
     return "#" not in namespace
 
 
 def main_namespace(namespace: str) -> str:
-    """The namespace whose history, trash or code this is; itself if it is none of them."""
-    return namespace.partition("#")[0]
+    """The namespace whose history or trash this is; itself if it is neither."""
+    return namespace.removesuffix(_HISTORY).removesuffix(_TRASH)
 
 
 MemoryKind: TypeAlias = Literal["memory", "note", "code", "decision", "error"]
 """A plain memory is its text, wherever it came from; all others belong to the place they were taken from."""
 LISTED_KINDS: tuple[MemoryKind, ...] = ("memory", "decision", "error")
-CODE_ALONE: tuple[MemoryKind, ...] = ("code",)
 KINDS_OF_FILES: tuple[MemoryKind, ...] = ("note", "code")
 """What comes from files is changed and deleted there; listings leave it out unless it is asked for."""
 
@@ -181,23 +169,13 @@ class Memory:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What it is indexed under beside its text: its tags, of a note the headings above it, of code the qualified
-        name and the path. Headings that stand in the text itself are found there."""
-        if self.kind == "code":
-            return (*self.tags, *self._symbol_labels)
+        """What it is indexed under beside its text: its tags, and of a note the headings above it. Those that stand in
+        the text itself are found there."""
         if self.kind != "note" or not self.anchor:
             return self.tags
         lines: list[str] = _HEADING_LINE.findall(self.content)
         inside = {form for line in lines for form in (line.strip(), line.rstrip("# \t\r"))}
         return (*self.tags, *(part for part in self.anchor.split(ANCHOR_DIVIDER) if part not in inside))
-
-    @property
-    def _symbol_labels(self) -> Iterator[str]:
-        """Its qualified name, the last two parts of that, and its path: what it is asked for by."""
-        name, path = self.anchor or "", self.metadata.get("path")
-        yield from dict.fromkeys([name, ".".join(name.split(".")[-2:])])
-        if isinstance(path, str):
-            yield path
 
     @property
     def heading(self) -> str:

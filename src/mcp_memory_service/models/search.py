@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..timestamps import When
-from .documents import Freshness
-from .expansion import GraphExpansion
 from .memory import DEFAULT_NAMESPACE, JsonValue, Memory, MemoryKind
 
 TagMatch: TypeAlias = Literal["any", "all"]
@@ -78,15 +76,9 @@ class SearchRequest:
     rerank: bool | None = None
     """Whether a cross-encoder puts the first results in a new order; None leaves it to the setting."""
     kinds: tuple[MemoryKind, ...] = ()
-    """Any of these; empty means any but code."""
+    """Any of these; empty means any."""
     scope: str | None = None
-    """Only what came from this path or from below it; of code, also what a project, package or module is called."""
-    graph_expansion: GraphExpansion | None = None
-    """What else is found by way of the graph; None follows the links of notes as the policy says, and none of code."""
-    freshness_floor: Freshness | None = None
-    """Only what is at least as fresh, among the first of the ranking."""
-    per_kind: bool = False
-    """Each of the kinds searched by itself, one after the other on the page."""
+    """Only what came from this path or from below it."""
 
 
 @dataclass(frozen=True, slots=True)

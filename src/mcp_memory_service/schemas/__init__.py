@@ -21,7 +21,6 @@ from .answers import (
     search_of,
 )
 from .breakdown import DebugOut, EvidenceOut, RerankOut, SignalOut, TimeOut
-from .code_index import CodeIndexReportOut, CodeIndexStatusOut, ForgottenCodeOut
 from .explanation import ExplainOut
 from .fields import (
     MAX_ERRORS,
@@ -41,11 +40,10 @@ from .fields import (
     shortened,
     unlisted,
 )
-from .indexing import FileProblemOut, ForgottenOut, IndexReportOut, IndexStatusOut, PlaceOut, SymbolOut
+from .indexing import FileProblemOut, ForgottenOut, IndexReportOut, IndexStatusOut, PlaceOut
 from .life import BulkOut, ContextOut, HistoryOut, OverviewOut
 from .requests import (
     BatchIn,
-    CodeIndexIn,
     ContextIn,
     DeleteMatchingIn,
     ExplainIn,
@@ -69,9 +67,6 @@ __all__ = [
     "BatchOut",
     "Before",
     "BulkOut",
-    "CodeIndexIn",
-    "CodeIndexReportOut",
-    "CodeIndexStatusOut",
     "ContextIn",
     "ContextOut",
     "DebugOut",
@@ -83,7 +78,6 @@ __all__ = [
     "ExportOut",
     "FeedbackIn",
     "FileProblemOut",
-    "ForgottenCodeOut",
     "ForgottenOut",
     "HistoryOut",
     "HitOut",
@@ -114,7 +108,6 @@ __all__ = [
     "SimilarOut",
     "StatsOut",
     "StoredOut",
-    "SymbolOut",
     "TagFilter",
     "TagList",
     "TagsOut",

@@ -4,7 +4,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from ..hybrid_search import GRAPH, KEYWORD, MAX_PASSAGE_CHARS, NAME, VECTOR
+from ..hybrid_search import MAX_PASSAGE_CHARS
 from ..models import (
     Confidence,
     Freshness,
@@ -19,8 +19,8 @@ from ..models import (
 )
 from ..services.search.results import Hit, MemoryListing, Paging, Passage, SearchResult
 from .breakdown import EVIDENCE, EXPANSION, TIME, DebugOut, EvidenceOut, SignalOut, TimeOut, moment_of
-from .fields import FRESHNESS_MEANT, StoredMoment
-from .indexing import PlaceOut, SymbolOut
+from .fields import StoredMoment
+from .indexing import PlaceOut
 
 SIMILAR_CHARS = 200
 MAX_WHOLE_CHARS = 4_000
@@ -51,16 +51,11 @@ class MemoryOut(BaseModel):
     place: PlaceOut | None = Field(
         default=None, exclude_if=lambda place: place is None, description="Only of a note: where it stands"
     )
-    symbol: SymbolOut | None = Field(
-        default=None, exclude_if=lambda symbol: symbol is None, description="Only of code: what it is, and where"
-    )
 
     @classmethod
     def of(cls, memory: Memory, freshness: Freshness | None = None) -> Self:
         shown = cls.model_validate(memory, from_attributes=True)
-        if memory.kind == "memory":
-            return shown
-        return shown.model_copy(update={"place": PlaceOut.of(memory, freshness), "symbol": SymbolOut.of(memory)})
+        return shown if memory.kind == "memory" else shown.model_copy(update={"place": PlaceOut.of(memory, freshness)})
 
 
 class ListedOut(MemoryOut):
@@ -136,10 +131,6 @@ class BatchOut(BaseModel):
 _UNDERSTOOD = "As the filter of this name was understood"
 
 
-def _is_none(value: object) -> bool:
-    return value is None
-
-
 class RankedOut(BaseModel):
     """Why a memory is where it is."""
 
@@ -148,45 +139,16 @@ class RankedOut(BaseModel):
     provenance: dict[str, SignalOut] = Field(description="Which signals found it, and where they placed it")
     snippet: str | None = Field(description="Where words of the query stand in the content, marked with **")
     debug: DebugOut | None = Field(default=None, description="Only when asked for")
-    freshness: Freshness | None = Field(
-        default=None, exclude_if=lambda freshness: freshness is None, description=FRESHNESS_MEANT
-    )
-    matched_keyword: bool | None = Field(
-        default=None, exclude_if=_is_none, description="Only where code is searched: by words or by its name"
-    )
-    matched_semantic: bool | None = Field(default=None, exclude_if=_is_none, description="Likewise: by meaning")
-    matched_graph_expansion: bool | None = Field(
-        default=None, exclude_if=_is_none, description="Likewise: by the graph"
-    )
-    distance_in_graph: int | None = Field(
-        default=None, exclude_if=_is_none, description="Likewise: how many edges from what another signal found"
-    )
 
 
 def ranking_of(hit: Hit) -> dict[str, Any]:
     """The fields of `RankedOut`."""
     return {
-        "freshness": hit.freshness,
-        **_matched(hit),
         "score": hit.score,
         "similarity": hit.similarity,
         "provenance": {signal: SignalOut.of(placed) for signal, placed in hit.provenance.items()},
         "snippet": hit.snippet,
         "debug": DebugOut.of(hit.debug) if hit.debug else None,
-    }
-
-
-def _matched(hit: Hit) -> dict[str, Any]:
-    """The provenance in the words that contexts of code are asked for with."""
-    votes = hit.provenance
-    if not hit.beside_code:
-        return {}
-    route = votes[GRAPH].route if GRAPH in votes else None
-    return {
-        "matched_keyword": not votes.keys().isdisjoint((KEYWORD, NAME)),
-        "matched_semantic": VECTOR in votes,
-        "matched_graph_expansion": GRAPH in votes,
-        "distance_in_graph": route.distance if route else None,
     }
 
 
@@ -246,11 +208,6 @@ class SearchOut(PagedOut):
     time_understood: TimeOut | None = Field(default=None, description=TIME)
     after: StoredMoment | None = Field(default=None, description=_UNDERSTOOD)
     before: StoredMoment | None = Field(default=None, description=_UNDERSTOOD)
-    totals: dict[MemoryKind, int] = Field(
-        default_factory=dict[MemoryKind, int],
-        exclude_if=lambda totals: not totals,
-        description="Only with per_kind: how many there are of each kind; results are in this order",
-    )
     took_ms: float
 
 
@@ -271,7 +228,6 @@ def search_of(found: SearchResult) -> dict[str, Any]:
         "time_understood": TimeOut.of(found.time),
         "after": moment_of(found.after),
         "before": moment_of(found.before),
-        "totals": dict(found.totals),
         "took_ms": found.took_ms,
     }
 

@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field
 from ..hybrid_search import (
     GRAPH,
     KEYWORD,
-    NAME,
     NEIGHBOUR,
     RERANK,
     TAG,
@@ -38,13 +37,8 @@ UPDATE = "Above 1 if it seems to update an older memory, whose score it got so a
 RERANKED = "Only if the first results of the search were re-ranked by a cross-encoder"
 
 
-KIND_FACTOR = "Where code and memories are in one ranking: how sure the search among those of its kind is of an answer"
 DISTANCE = "Only of what was reached by links: how many there are between it and what a signal found"
 THROUGH = "Only of what was reached by links: the last of them"
-
-
-def _is_one(factor: float) -> bool:
-    return factor == 1.0
 
 
 class LinkOut(BaseModel):
@@ -103,11 +97,10 @@ class RerankOut(BaseModel):
 
 
 class DebugOut(BaseModel):
-    """The arithmetic of a score: final_score = (vector_rrf + tag_boost + keyword_rrf + neighbour_boost + graph_boost +
-    name_boost) * recency_factor * time_factor * update_factor * kind_factor * freshness_factor. The first three are
-    weight times scaled score, or weight / (k + rank) with fusion `rrf`. If it was re-ranked, final_score = ((the same
-    sum) * recency_factor * time_factor * kind_factor * (1 - rerank.weight) + rerank.contribution) * update_factor *
-    freshness_factor. What is not listed of the last ones is 0 or 1."""
+    """The arithmetic of a score: final_score = (vector_rrf + tag_boost + keyword_rrf + neighbour_boost + graph_boost)
+    * recency_factor * time_factor * update_factor. The first three are weight times scaled score, or weight /
+    (k + rank) with fusion `rrf`. If it was re-ranked, final_score = ((the same sum) * recency_factor * time_factor *
+    (1 - rerank.weight) + rerank.contribution) * update_factor."""
 
     vector_score: float | None
     vector_rank: int | None
@@ -121,16 +114,11 @@ class DebugOut(BaseModel):
     keyword_rrf: float
     neighbour_boost: float
     graph_boost: float
-    name_boost: float = Field(
-        default=0.0, exclude_if=lambda boost: not boost, description="Of code that the query names"
-    )
     distance_in_graph: int | None = Field(default=None, exclude_if=lambda distance: not distance, description=DISTANCE)
     through: LinkOut | None = Field(default=None, exclude_if=lambda through: through is None, description=THROUGH)
     recency_factor: float
     time_factor: float = Field(description="By how near it is to the time that the query names; 1 if it names none")
     update_factor: float = Field(description=UPDATE)
-    kind_factor: float = Field(default=1.0, exclude_if=_is_one, description=KIND_FACTOR)
-    freshness_factor: float = Field(default=1.0, exclude_if=_is_one, description="By the freshness of code")
     rerank: RerankOut | None = Field(default=None, exclude_if=lambda rerank: rerank is None, description=RERANKED)
     final_score: float
     alpha_prior: float | None = Field(
@@ -161,13 +149,10 @@ class DebugOut(BaseModel):
             keyword_rrf=keyword.contribution if keyword else 0.0,
             neighbour_boost=neighbour.contribution if neighbour else 0.0,
             graph_boost=graph.contribution if graph else 0.0,
-            name_boost=votes[NAME].contribution if NAME in votes else 0.0,
             **_route_of(graph),
             recency_factor=breakdown.recency_factor,
             time_factor=breakdown.time_factor,
             update_factor=breakdown.update_factor,
-            kind_factor=breakdown.kind_factor,
-            freshness_factor=breakdown.freshness_factor,
             rerank=RerankOut.of(breakdown.rerank_weight, votes.get(RERANK)),
             final_score=breakdown.final_score,
             alpha_prior=breakdown.alpha_prior,

@@ -106,12 +106,8 @@ HashList: TypeAlias = Annotated[list[str], Field(fail_fast=True, json_schema_ext
 IdList: TypeAlias = Annotated[list[str], Field(fail_fast=True, json_schema_extra={"maxItems": MAX_SUPERSEDED})]
 TypeList: TypeAlias = Annotated[list[str], Field(fail_fast=True, json_schema_extra={"maxItems": MAX_TAGS})]
 KINDS_MEANT = (
-    "Only these: memory (plain ones), note (chunks of documents), code, decision, error. Left out, a search takes all"
-    " but code, and a list all but what comes from files"
-)
-FRESHNESS_MEANT = (
-    "fresh: the file is as it was read; acceptable: it was written since, and still has this; stale: it has another"
-    " text there; stale_with_risk: it, or the symbol, is gone; of plain memories by age: 7 days, 30 days, older"
+    "Only these: memory (plain ones), note (chunks of documents), code, decision, error. Left out, a search takes all,"
+    " and a list all but what comes from files"
 )
 KindList: TypeAlias = Annotated[list[MemoryKind], Field(fail_fast=True, json_schema_extra={"maxItems": 10})]
 MetadataFilter: TypeAlias = Annotated[

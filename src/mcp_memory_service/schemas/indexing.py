@@ -1,15 +1,13 @@
 """What index runs answer, and where a chunk of a document stands."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, Field
 
-from ..models import Freshness, Memory
-from ..services.code.place import lines_of
+from ..models import Memory
 from ..services.sources.place import Place, place_of
-from ..services.sources.reports import FileProblem, IndexedRoot, IndexReport, IndexStatus
-from .fields import FRESHNESS_MEANT
+from ..services.sources.reports import FileProblem, IndexReport, IndexStatus
 
 MAX_LISTED = 100
 """Of the files of each kind in a report."""
@@ -61,8 +59,8 @@ class IndexReportOut(BaseModel):
             changed_files=report.changed[:MAX_LISTED],
             removed_files=report.removed[:MAX_LISTED],
             renamed_files=report.renamed[:MAX_LISTED],
-            refused_files=problems_out(report.refused),
-            problems=problems_out(report.problems),
+            refused_files=_problems(report.refused),
+            problems=_problems(report.problems),
             chunks_created=report.chunks_created,
             chunks_updated=report.chunks_updated,
             chunks_deleted=report.chunks_deleted,
@@ -70,7 +68,7 @@ class IndexReportOut(BaseModel):
         )
 
 
-def problems_out(problems: Sequence[FileProblem]) -> list[FileProblemOut]:
+def _problems(problems: Sequence[FileProblem]) -> list[FileProblemOut]:
     return [FileProblemOut.model_validate(each, from_attributes=True) for each in problems[:MAX_LISTED]]
 
 
@@ -81,11 +79,6 @@ class IndexedRootOut(BaseModel):
         description="Whether the last run came to its end, and nothing was taken out of the folder since"
     )
     links: dict[str, int]
-
-    @classmethod
-    def of(cls, root: IndexedRoot) -> Self:
-        links = {status: count for status, count in root.said.items() if isinstance(count, int)}
-        return cls(root=root.root, documents=root.documents, settled=root.settled, links=links)
 
 
 class RunningOut(BaseModel):
@@ -109,7 +102,7 @@ class IndexStatusOut(BaseModel):
     @classmethod
     def of(cls, status: IndexStatus) -> Self:
         return cls(
-            roots=[IndexedRootOut.of(root) for root in status.roots],
+            roots=[IndexedRootOut.model_validate(root, from_attributes=True) for root in status.roots],
             memories=status.stats.memories,
             awaiting_vectors=status.stats.awaiting_vectors,
             embedding_coverage=status.stats.embedding_coverage,
@@ -132,14 +125,14 @@ class PlaceOut(BaseModel):
     first_line: int
     last_line: int
     link: str = Field(description="As a note would link to it")
-    freshness: Freshness | None = Field(
+    freshness: Literal["fresh", "stale", "missing"] | None = Field(
         default=None,
         exclude_if=lambda freshness: freshness is None,
-        description=f"Of a search: whether the file still has this text. {FRESHNESS_MEANT}",
+        description="Of a search: whether the file still has this text",
     )
 
     @classmethod
-    def of(cls, memory: Memory, freshness: Freshness | None = None) -> Self | None:
+    def of(cls, memory: Memory, freshness: Literal["fresh", "stale", "missing"] | None = None) -> Self | None:
         place: Place | None = place_of(memory)
         if place is None:
             return None
@@ -152,27 +145,3 @@ class PlaceOut(BaseModel):
             link=place.link,
             freshness=freshness,
         )
-
-
-class SymbolOut(BaseModel):
-    """Which symbol of code it is, and where it stands."""
-
-    symbol: str = Field(description="Its qualified name")
-    symbol_kind: str
-    language: str
-    signature: str
-    path: str = Field(description="Relative to the root of its project")
-    root: str
-    first_line: int
-    last_line: int
-
-    @classmethod
-    def of(cls, memory: Memory) -> Self | None:
-        """None for what is no symbol."""
-        if memory.kind != "code":
-            return None
-        said, (first, last) = memory.metadata, lines_of(memory)
-        texts = {
-            name: str(said.get(name, "")) for name in ("symbol", "symbol_kind", "language", "signature", "path", "root")
-        }
-        return cls(first_line=first, last_line=last, **texts)

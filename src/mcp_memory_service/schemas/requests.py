@@ -7,25 +7,10 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..errors import InvalidInput
-from ..models import (
-    MAX_EXPANSION_DEPTH,
-    UNSET,
-    WEIGHED_FOR_FLOOR,
-    Freshness,
-    GraphExpansion,
-    GraphStrategy,
-    ListRequest,
-    MemoryDraft,
-    MemoryPatch,
-    MetadataIs,
-    SearchMode,
-    SearchRequest,
-    content_hash,
-)
+from ..models import UNSET, ListRequest, MemoryDraft, MemoryPatch, MetadataIs, SearchMode, SearchRequest, content_hash
 from ..services.write.checks import MAX_BATCH
 from ..timestamps import to_microseconds
 from .fields import (
-    FRESHNESS_MEANT,
     KINDS_MEANT,
     MAX_ERRORS,
     After,
@@ -181,11 +166,7 @@ class FilterIn(_In):
     before: Before = None
     session: str | None = Field(default=None, description="Only memories of this conversation")
     source: str | None = Field(default=None, description="Only memories that this one wrote, or of this file")
-    scope: str | None = Field(
-        default=None,
-        description="Only what comes from this folder or file, as a path; of code also a package or module by its name,"
-        " such as httpx._client",
-    )
+    scope: str | None = Field(default=None, description="Only what comes from this folder or file, as a path")
     kinds: KindList = Field(default_factory=list, description=KINDS_MEANT)
     metadata: MetadataFilter = Field(default_factory=dict)
 
@@ -219,21 +200,6 @@ class ListIn(MatchIn, PagedIn):
     full: bool = Field(default=False, description="Long contents whole, not only their beginning")
 
 
-class GraphExpansionIn(_In):
-    """How far a search follows the graph of code from what it found."""
-
-    strategy: GraphStrategy = Field(
-        description="callers = what uses it, dependencies = what it uses, related = both, and all else that is linked"
-    )
-    depth: int = Field(default=1, ge=1, le=MAX_EXPANSION_DEPTH, description="So many edges one after the other")
-    radius: int | None = Field(
-        default=None, ge=1, le=MAX_EXPANSION_DEPTH, description="Another name of depth, as of related"
-    )
-
-    def expansion(self) -> GraphExpansion:
-        return GraphExpansion(self.strategy, self.depth if self.radius is None else self.radius)
-
-
 class SearchIn(PagedIn):
     """What a search and its explanation are asked."""
 
@@ -258,16 +224,6 @@ class SearchIn(PagedIn):
     )
     vector_weight: float | None = Field(default=None, ge=0, le=1, description="Weight of meaning; see fts_weight")
     as_of: AsOf = None
-    graph_expansion: GraphExpansionIn | None = Field(
-        default=None, description="Also what the best lead to, each edge away at 0.8 of the score; null follows no code"
-    )
-    freshness_floor: Freshness | None = Field(
-        default=None,
-        description=f"Only what is at least as fresh, among the first {WEIGHED_FOR_FLOOR}. {FRESHNESS_MEANT}",
-    )
-    per_kind: bool = Field(
-        default=False, description="Search each kind by itself: page_size results of each, one kind after the other"
-    )
     rerank: bool | None = Field(
         default=None,
         description="Whether a cross-encoder puts the first results in a new order, in any mode; null = in hybrid"
@@ -276,8 +232,6 @@ class SearchIn(PagedIn):
 
     def request(self) -> SearchRequest:
         request = self._as(SearchRequest)
-        if self.graph_expansion is not None:
-            request = replace(request, graph_expansion=self.graph_expansion.expansion())
         return replace(request, min_similarity=self.vector_threshold) if self.min_similarity is None else request
 
 
@@ -345,14 +299,6 @@ class IndexIn(_In):
         " MCP_MEMORY_INDEX_ROOTS"
     )
     dry_run: bool = Field(default=False, description="Only say what would be done")
-
-
-class CodeIndexIn(IndexIn):
-    """Which code to index."""
-
-    model_config = _example(path="/home/me/project")
-
-    full_refresh: bool = Field(default=False, description="Read every file again, whatever is known of it")
 
 
 class FeedbackIn(_In):

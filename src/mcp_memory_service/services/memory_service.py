@@ -2,16 +2,16 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, tzinfo
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ..embeddings.base import Embedder
-from ..errors import MemoryNotFound
-from ..hybrid_search import RankingPolicy
+from ..errors import InvalidInput, MemoryNotFound, SearchUnavailable, Unavailable
+from ..hybrid_search import BALANCED_ALPHA, RankingPolicy
 from ..models import (
     DEFAULT_NAMESPACE,
     Feedback,
@@ -26,28 +26,26 @@ from ..models import (
     StoreStats,
     TagCount,
     TunedWeights,
-    code_of,
     fold_tag,
+    history_of,
     main_namespace,
     trash_of,
 )
 from ..storage.ports import Store
-from ..timestamps import now_microseconds
-from .code.code_graph import CodeGraph
-from .code.runs import run_code
+from ..timestamps import from_microseconds, now_microseconds
 from .health import Health
 from .ids import Ids
 from .life import Life
-from .outcomes import BulkOutcome, Context, Overview
-from .overview import context_of, overview_of
+from .outcomes import MAX_FOUND, MAX_OVERVIEW_TAGS, MAX_PINNED, MAX_RECENT, BulkOutcome, Context, Overview
 from .search.cached_inputs import CachedInputs
+from .search.explanation import Explainer
 from .search.reranking import Reranking
 from .search.results import Explanation, MemoryListing, Paging, SearchResult
 from .search.search import Search
 from .search.searchers import SearcherPool
 from .search.signals import AskedSignals
-from .searches import Searches
 from .shared import SharedParts
+from .sources.found import with_files
 from .sources.sources import DocumentOptions, Sources
 from .write import checks, idempotency
 from .write.storing import ServiceLimits, Storing
@@ -84,6 +82,8 @@ class MemoryService:
         self._namespace = namespace
         self._now = now
         self._zone = zone
+        self._required_tags: tuple[str, ...] = ()
+        """Folded: what is read must have all of them."""
         self._ids = Ids(storage, namespace)
         limits = limits or ServiceLimits()
         self._life = Life(storage, namespace, now, limits.trash_days)
@@ -92,17 +92,11 @@ class MemoryService:
         self._tags = inputs.tags
         self._storing = Storing(storage, self._shared.embedder, limits, namespace, now, zone)
         policy, reranking = policy or RankingPolicy(), self._shared.reranking
-        search = Search(storage, inputs, policy, now, monotonic_seconds, zone, reranking)
-        documents = documents or DocumentOptions()
-        self._searches = Searches(
-            search, storage, namespace, self._shared.searchers, self._searches_of, tuned, documents
-        )
+        self._search = Search(storage, inputs, policy, now, monotonic_seconds, zone, reranking)
+        self._documents = documents or DocumentOptions()
         room, parts = self._storing.require_room, (self._tags.forget, self._shared.runs[namespace])
-        self.sources = Sources(storage, self._shared.backlog, namespace, documents, room, *parts)
-        code = code_of(namespace)
-        room, parts = self._storing.room_in(code), (self._tags.forget, self._shared.runs[code], run_code)
-        self.code_index = Sources(storage, self._shared.backlog, code, documents, room, *parts)
-        self.code_graph = CodeGraph(storage, namespace, now, self._search_code)
+        self.sources = Sources(storage, self._shared.backlog, namespace, self._documents, room, *parts)
+        self._tuned = tuned
         self._in_namespace: Callable[[str], MemoryService] = lambda other: MemoryService(
             storage, embedder, policy, limits, other, now, monotonic_seconds,
             tuned=tuned, zone=zone, documents=documents, shared=self._shared,
@@ -111,17 +105,12 @@ class MemoryService:
     def within(self, namespace: str) -> "MemoryService":
         """The same service for another namespace: one store, one model, one health, and caches that are kept for the
         last that were asked for. Nothing of one namespace can be read, counted or changed through another."""
-        if namespace not in self._shared.by_namespace:
+        found = self._shared.by_namespace.get(namespace)
+        if found is None:
             checks.check_namespace(namespace)
-        return self._of(namespace)
-
-    def _of(self, namespace: str) -> "MemoryService":
-        found = self._shared.by_namespace.get(namespace) or self._in_namespace(namespace)
+            found = self._in_namespace(namespace)
         self._shared.recent.put(namespace, found)
         return found
-
-    def _searches_of(self, namespace: str) -> Searches:
-        return self._of(namespace)._searches
 
     def held_to(self, tags: Sequence[str] = (), max_memories: int | None = None) -> "MemoryService":
         """The same service for a caller who may only read memories that have all of these tags, or only store so
@@ -129,10 +118,9 @@ class MemoryService:
         if not tags and max_memories is None:
             return self
         held = copy(self)
-        held._searches = self._searches.held_to(tuple(map(fold_tag, checks.checked_tags(tags))))
+        held._required_tags = tuple(map(fold_tag, checks.checked_tags(tags)))
         held._storing = self._storing.limited_to(max_memories)
         held.sources = self.sources.with_room(held._storing.require_room)
-        held.code_index = self.code_index.with_room(held._storing.room_in(code_of(self._namespace)))
         return held
 
     async def store_memory(self, draft: MemoryDraft) -> StoreOutcome:
@@ -146,7 +134,7 @@ class MemoryService:
         """
         try:
             resolved = [await self._ids.with_superseded(draft) for draft in drafts]
-            return await self._storing.store_batch(resolved, self._searches.required_tags)
+            return await self._storing.store_batch(resolved, self._required_tags)
         finally:
             self._tags.forget()
 
@@ -163,34 +151,52 @@ class MemoryService:
         named = None if tags is None else tuple(tags)
         return await self.search(SearchRequest(query, page, page_size, named, memory_type, min_similarity))
 
-    def search(self, request: SearchRequest) -> Coroutine[Any, Any, SearchResult]:
-        """Find what matters for a query, best first; code only if that kind is asked for."""
-        return self._searches.search(request)
-
-    async def _search_code(self, question: str, limit: int) -> list[Memory]:
-        found = await self.search(SearchRequest(question, page_size=limit, kinds=("code",), min_confidence="low"))
-        return [hit.memory for hit in found.results]
+    async def search(self, request: SearchRequest) -> SearchResult:
+        """Find what matters for a query, best first."""
+        request = checks.checked_search(request)
+        if self._required_tags:
+            # What alpha would be chosen by, and the tags that a query names, tell of memories without the tags.
+            alpha = BALANCED_ALPHA if request.alpha is None else request.alpha
+            request = replace(request, alpha=alpha, tags=request.tags or ())
+        where, searchers = self._filter_of(request), self._shared.searchers
+        search = await self._tuned_search()
+        run = search.run
+        if searchers is not None and not search.reranks(request):  # they have no cross-encoder
+            run = partial(searchers.run, search)
+        # A folder may be described by a note that a caller held to some tags must not read.
+        shows_context = self._documents.folder_context and not self._required_tags
+        found, check = await run(request, where), self._shared.freshness
+        return await with_files(found, self._storage, self._namespace, check, folder_context=shows_context)
 
     async def explain(self, request: SearchRequest, content_hash: str) -> Explanation:
-        """Why one memory is where it is in the answer to a query, or why it is not there; of code in a ranking with
-        other kinds, where it is among code."""
-        return await self._searches.explain(request, content_hash)
+        """Why one memory is where it is in the answer to a query, or why it is not there."""
+        memory = await self._ids.current(content_hash)
+        request = checks.checked_search(request)
+        explainer = Explainer(self._storage, await self._tuned_search(), self._now)
+        return await explainer.explain(request, self._filter_of(request), memory.content_hash)
 
     async def ask_signals(self, query: str) -> AskedSignals:
         """What the signals say of a query, to be ranked in several ways: see `rank_asked`."""
+        request = checks.checked_search(SearchRequest(query))
+        where = self._filter_of(request)
         await self.prepare_expansion()
-        return await self._searches.ask_signals(query)
+        results = await (await self._tuned_search()).all_signals(request, where)
+        return AskedSignals(request, where, results, self._now())
 
     async def rank_asked(self, asked: AskedSignals, policy: RankingPolicy) -> list[str]:
         """The content hashes in the order that a search with this policy would give them."""
-        return await self._searches.rank_asked(asked, policy)
+        search = self._search.with_policy(policy)
+        ranking = await self._storage.search(
+            lambda snapshot: search.rank(asked.request, asked.where, asked.results, snapshot, asked.asked_at)
+        )
+        return ranking.fused.content_hashes
 
     async def list_memories(self, request: ListRequest | None = None) -> MemoryListing:
         """All memories that pass the filters, newest first."""
         request = request or ListRequest()
         page, page_size = request.page, request.page_size
         checks.check_page(page, page_size)
-        where, paging = self._searches.filter_of(request), Paging(page, page_size, 0)
+        where, paging = self._filter_of(request), Paging(page, page_size, 0)
         if request.include_superseded:
             found = await self._life.list_with_history(where, paging.offset, page_size)
         else:
@@ -198,27 +204,15 @@ class MemoryService:
         return MemoryListing(found.memories, replace(paging, total=found.total), where.after, where.before)
 
     async def get_memory(self, content_hash: str) -> Memory:
-        """By its id, by the first digits of it, or by that of an earlier version; of code as well."""
-        try:
-            return await self._ids.current(content_hash, self._may_see)
-        except MemoryNotFound:
-            return await self._of_code_by_id(content_hash)
+        """By its id, by the first digits of it, or by that of an earlier version."""
+        return await self._ids.current(content_hash, self._may_see)
 
     async def get_version(self, content_hash: str) -> Memory:
         """The text of exactly this id, also if another has taken its place."""
-        try:
-            return await self._ids.version(content_hash, self._may_see)
-        except MemoryNotFound:
-            return await self._of_code_by_id(content_hash)
-
-    async def _of_code_by_id(self, content_hash: str) -> Memory:
-        found = await self._ids.one_in(code_of(self._namespace), content_hash, self._may_see)
-        if found is None:
-            raise MemoryNotFound(content_hash)
-        return found
+        return await self._ids.version(content_hash, self._may_see)
 
     def _may_see(self, memory: Memory) -> bool:
-        return set(self._searches.required_tags) <= set(map(fold_tag, memory.tags))
+        return set(self._required_tags) <= set(map(fold_tag, memory.tags))
 
     async def update_memory(self, content_hash: str, patch: MemoryPatch, idempotency_key: str | None = None) -> Memory:
         """Change a memory; another content makes a new version under an id of its own, to which the old id leads. Sent
@@ -289,7 +283,7 @@ class MemoryService:
         are."""
         checks.require_filter(request)
         try:
-            return await self._life.delete_matching(self._searches.filter_of(request), expected)
+            return await self._life.delete_matching(self._filter_of(request), expected)
         finally:
             self._tags.forget()
 
@@ -299,7 +293,7 @@ class MemoryService:
         """Add tags to all memories that pass the filters and remove others, likewise."""
         checks.require_filter(request)
         try:
-            return await self._life.retag_matching(self._searches.filter_of(request), add, remove, expected)
+            return await self._life.retag_matching(self._filter_of(request), add, remove, expected)
         finally:
             self._tags.forget()
 
@@ -331,11 +325,29 @@ class MemoryService:
 
     async def recall_context(self, query: str | None = None) -> Context:
         """The pinned memories, and with a query what it finds beside them, else the newest."""
-        return await context_of(self, query)
+        pinned = await self.list_memories(ListRequest(page_size=MAX_PINNED, pinned=True))
+        found, recent = None, ()
+        if query is not None:
+            found = await self.search(SearchRequest(query, page_size=MAX_FOUND))
+            known = {memory.content_hash for memory in pinned.memories}
+            found = replace(found, results=tuple(hit for hit in found.results if hit.memory.content_hash not in known))
+        else:
+            recent = (await self.list_memories(ListRequest(page_size=MAX_RECENT, pinned=False))).memories
+        return Context(pinned.memories, pinned.paging.total, found, recent)
 
     async def overview(self) -> Overview:
         """What there is: counts, the commonest tags, the newest memories, and what searches do without."""
-        return await overview_of(self, self._storage, self._namespace)
+        storage, one = self._storage, ListRequest(page_size=1)
+        return Overview(
+            stats=await self.stats(),
+            tags=tuple((await self.list_tags())[:MAX_OVERVIEW_TAGS]),
+            recent=(await self.list_memories(ListRequest(page_size=MAX_RECENT))).memories,
+            pinned=(await self.list_memories(replace(one, pinned=True))).paging.total,
+            expired=(await self.list_memories(replace(one, expired=True))).paging.total,
+            superseded=await storage.count_all_memories(history_of(self._namespace)),
+            trashed=await storage.count_all_memories(trash_of(self._namespace)),
+            degraded=storage.degraded,
+        )
 
     async def stats(self) -> StoreStats:
         return await self._storage.stats(self._namespace)
@@ -351,7 +363,7 @@ class MemoryService:
 
     async def prepare_expansion(self) -> None:
         """Where queries are expanded, make the vocabulary of the namespace now, unless it is there."""
-        if (await self._searches.tuned()).policy.query_expansion:
+        if (await self._tuned_search()).policy.query_expansion:
             await self._shared.concepts.prepare(self._namespace)
 
     async def work_in_background(self) -> None:
@@ -362,3 +374,28 @@ class MemoryService:
         """Ends what goes on in the background, in all namespaces."""
         for runs in self._shared.runs.values():
             await runs.close()
+
+    async def _tuned_search(self) -> Search:
+        """With the weights that this namespace had when it was first searched."""
+        tuned = self._tuned
+        if tuned is not None:
+            try:
+                tuning = await self._storage.current_tuning(self._namespace)
+            except Unavailable as error:  # with other weights it would be another answer
+                raise SearchUnavailable(f"The search could not be answered: {error.message}") from error
+            self._search, self._tuned = self._search.with_policy(tuned(tuning.weights if tuning else None)), None
+        if self._required_tags and self._search.policy.query_expansion:  # its terms tell of memories without the tags
+            return self._search.with_policy(replace(self._search.policy, query_expansion=False))
+        return self._search
+
+    def _filter_of(self, request: SearchRequest | ListRequest) -> MemoryFilter:
+        where = checks.checked_filter(self._namespace, request, from_microseconds(self._now(), self._zone))
+        if not self._required_tags:
+            return where
+        if where.tag_match == "any" and len(where.tags) > 1:
+            raise InvalidInput(
+                "This token is held to some tags: combine others with tag_match=all.",
+                reason="tag_match_all_only",
+                field="tag_match",
+            )
+        return replace(where, tags=tuple(dict.fromkeys((*self._required_tags, *where.tags))), tag_match="all")

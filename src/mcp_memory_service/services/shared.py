@@ -1,7 +1,7 @@
 """What the services of all namespaces over one store have in common."""
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -14,8 +14,8 @@ from .search.cached_inputs import MAX_NAMESPACES, SharedInputs
 from .search.concepts import Concepts
 from .search.reranking import Reranking
 from .search.searchers import SearcherPool
-from .sources.order import DocumentOptions, IndexRuns, run_documents
-from .sources.sources import Runs, Sources
+from .sources.freshness import FreshnessCheck
+from .sources.sources import Runs
 from .sources.vectors import VectorBacklog
 
 if TYPE_CHECKING:
@@ -39,21 +39,9 @@ class SharedParts:
         self.inputs = SharedInputs(self.embedder, self.concepts)
         self.health = HealthCheck(storage, self.embedder)
         self.backlog = VectorBacklog(storage, self.embedder)
+        self.freshness = FreshnessCheck()
         self.runs: defaultdict[str, Runs] = defaultdict(Runs)
         """Index runs by namespace: they go on, whoever has asked for them."""
         self.by_namespace: WeakValueDictionary[str, MemoryService] = WeakValueDictionary()
         """All that are in use, so that there are never two with caches of their own for one namespace."""
         self.recent: LruCache[str, MemoryService] = LruCache(MAX_NAMESPACES)
-
-    def sources(
-        self,
-        storage: Store,
-        options: DocumentOptions,
-        room_in: Callable[[str], Callable[[int], Awaitable[None]]],
-        changed: Callable[[], None],
-        namespace: str,
-        run: IndexRuns = run_documents,
-    ) -> Sources:
-        """The use cases of files whose memories are kept in a namespace, or beside one."""
-        room, runs = room_in(namespace), self.runs[namespace]
-        return Sources(storage, self.backlog, namespace, options, room, changed, runs, run)

@@ -10,9 +10,6 @@ MAX_LINKS = 100
 MAX_NAMED = 200
 """Of one name: a document has a name for all of its memories."""
 
-MAX_FOLLOWED = 100
-"""Of the edges of one memory, where they are followed in one direction."""
-
 
 class EdgeOf(NamedTuple):
     """An edge of a memory that was asked about."""

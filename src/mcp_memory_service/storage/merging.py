@@ -10,10 +10,7 @@ from ..models import (
     MAX_NAMES,
     MAX_TAGS,
     UNSET,
-    Certainty,
     Edge,
-    EdgeCount,
-    EdgeKind,
     EmbeddedMemory,
     JsonValue,
     Memory,
@@ -215,12 +212,3 @@ def merge_patch(target: Mapping[str, JsonValue], patch: Mapping[str, JsonValue])
         else:
             merged[key] = value
     return merged
-
-
-def edge_counts(counts: Mapping[tuple[EdgeKind, Certainty | None, bool], int]) -> list[EdgeCount]:
-    """In an order that all stores have."""
-    return sorted((EdgeCount(*key, count) for key, count in counts.items()), key=_count_order)
-
-
-def _count_order(count: EdgeCount) -> tuple[str, str, bool]:
-    return count.kind, count.certainty or "", count.leads

@@ -7,9 +7,8 @@ from pydantic import BaseModel
 
 from ...access.authentication import MISSING
 from ...access.doors import DOORS, admitted
-from ...errors import InvalidInput, NotAuthenticated
+from ...errors import NotAuthenticated
 from ...models import DEFAULT_NAMESPACE
-from ...schemas import shortened
 from ...services import MemoryService
 from ..security import caller_of
 
@@ -28,20 +27,6 @@ class Problem(BaseModel):
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors of a route beside those that every route has, which `api/openapi.py` adds."""
     return {status: {"model": Problem} for status in (*statuses, 422)}
-
-
-LISTS = frozenset({"tags", "types", "kinds"})
-"""Parameters that may be given several times."""
-
-
-async def given_once(request: Request) -> None:
-    """Of a parameter that is given twice one would be ignored, and nobody could tell which."""
-    names = [name for name, _ in request.query_params.multi_items() if name not in LISTS]
-    for name in set(names):
-        if names.count(name) > 1:
-            raise InvalidInput(
-                f"{shortened(name)} is given more than once.", reason="parameter_repeated", field=shortened(name)
-            )
 
 
 async def admit(request: Request) -> str:

@@ -2,8 +2,9 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
+from ...errors import InvalidInput
 from ...schemas import (
     BatchIn,
     BatchOut,
@@ -16,8 +17,9 @@ from ...schemas import (
     PurgeIn,
     StoredOut,
     TagsOut,
+    shortened,
 )
-from .dependencies import ContentHash, Service, given_once, problems
+from .dependencies import ContentHash, Service, problems
 
 IdempotencyKey = Annotated[
     str | None,
@@ -60,7 +62,17 @@ async def purge_memories(body: PurgeIn, service: Service) -> PurgedOut:
     return PurgedOut.of(await service.purge_memories(body.content_hashes))
 
 
-@router.get("/memories", responses=problems(), dependencies=[Depends(given_once)])
+async def _given_once(request: Request) -> None:
+    """Of a parameter that is given twice one would be ignored, and nobody could tell which."""
+    names = [name for name, _ in request.query_params.multi_items() if name not in {"tags", "types", "kinds"}]
+    for name in set(names):
+        if names.count(name) > 1:
+            raise InvalidInput(
+                f"{shortened(name)} is given more than once.", reason="parameter_repeated", field=shortened(name)
+            )
+
+
+@router.get("/memories", responses=problems(), dependencies=[Depends(_given_once)])
 async def list_memories(asked: Annotated[ListIn, Query()], service: Service) -> ListOut:
     """All memories that pass the filters, newest first. Of a content over 4,000 characters come the first 1,500, unless
     `full` is true."""

@@ -8,14 +8,16 @@ import click
 
 from ...access.error_table import ExitCode
 from ...config import Settings
+from ...errors import MemoryServiceError
 from ...schemas import ForgottenOut, IndexReportOut, IndexStatusOut
 from ...services import MemoryService
+from ...services.sources.watch import changes_below
 from ..documents import render_forgotten, render_index_report, render_index_status
 from ..flags import JSON, STORAGE, with_settings
-from ..local_service import ask
+from ..local_service import ask, open_local
 from ..progress import ProgressLine
 from ..rendering import show
-from ..watching import watched
+from ..terminal import say
 
 
 @click.command()
@@ -59,14 +61,7 @@ def index(
         out = ForgottenOut(documents=ask(settings, lambda service: service.sources.forget(path)))
         show(out, render_forgotten(out, path), as_json=as_json)
     elif watch:
-        asyncio.run(
-            watched(
-                settings,
-                lambda service: _indexed(service, path, False, no_vectors),
-                lambda report: show(report, render_index_report(report), as_json=as_json),
-                polls=poll,
-            )
-        )
+        asyncio.run(_watch(settings, path, polls=poll, no_vectors=no_vectors, as_json=as_json))
     else:
         report = ask(settings, lambda service: _indexed(service, path, dry_run, no_vectors), may_create=True)
         show(report, render_index_report(report), as_json=as_json)
@@ -80,3 +75,19 @@ async def _indexed(service: MemoryService, path: Path, dry_run: bool, no_vectors
     if not dry_run and not no_vectors:
         await service.sources.embed(progress)
     return report
+
+
+async def _watch(settings: Settings, path: Path, *, polls: bool, no_vectors: bool, as_json: bool) -> None:
+    """One run at the start, and one after each burst of changes."""
+    async with open_local(settings, may_create=True) as service:
+        report = await _indexed(service, path, False, no_vectors)
+        show(report, render_index_report(report), as_json=as_json)
+        say(f"Watching {report.root}; Ctrl-C ends it.", err=True)
+        async for _ in changes_below(Path(report.path), polls=polls):
+            try:
+                report = await _indexed(service, path, False, no_vectors)
+            except MemoryServiceError as error:
+                say(f"Tried again with the next change: {error.message} [{error.code}]", err=True)
+                continue
+            if report.added or report.changed or report.removed or report.renamed:
+                show(report, render_index_report(report), as_json=as_json)

@@ -5,21 +5,10 @@ from dataclasses import replace
 import click
 
 from ...config import Settings
-from ...models import FRESHNESS_FACTORS
 from ...schemas import ExplainOut, ListIn, ListOut, PagedOut, RetrieveIn, RetrieveOut, StatsOut
 from ...services import MemoryService
 from ...services.write.checks import MAX_PAGE_SIZE
-from ..flags import (
-    JSON,
-    LIFE_FILTERS,
-    LISTING,
-    RANKING,
-    RERANKING,
-    STORAGE,
-    graph_expansion,
-    parsed_as,
-    with_settings,
-)
+from ..flags import JSON, LIFE_FILTERS, LISTING, RANKING, RERANKING, STORAGE, parsed_as, with_settings
 from ..local_service import ask
 from ..pages import whole_page
 from ..rendering import render_explanation, render_hits, render_memories, render_stats, show
@@ -39,17 +28,6 @@ from ..rendering import render_explanation, render_hits, render_memories, render
 @click.option("--fts-weight", type=float, help="Weight of words and tags, with --vector-weight in place of --alpha")
 @click.option("--vector-weight", type=float, help="Weight of meaning, with --fts-weight in place of --alpha")
 @click.option("--as-of", help="Answer as it would have then: ISO 8601, 7d, last week, 2026-05")
-@click.option(
-    "--expand",
-    "graph_expansion",
-    metavar="STRATEGY[:DEPTH]",
-    callback=graph_expansion,
-    help="Also what the best lead to: callers:2, dependencies:1, related:1",
-)
-@click.option(
-    "--freshness-floor", type=click.Choice(list(FRESHNESS_FACTORS)), help="Only what is at least as fresh as its file"
-)
-@click.option("--per-kind", is_flag=True, help="Search each kind by itself, and show one after the other")
 @click.option("--rerank/--no-rerank", default=None, help="Put the first results in order by a cross-encoder, or do not")
 @click.option("--explain", "explained_hash", metavar="ID", help="Say why this memory is where it is")
 @click.option("--debug", is_flag=True, help="Show how each score came about")
@@ -66,12 +44,9 @@ def search(
     Example:
       mcp-memory search "rathole project architecture" --limit 5 --debug
       mcp-memory search "ECONNREFUSED" --mode keyword
-      mcp-memory search "retry with backoff" --kind code --expand callers:2
     """
     if no_tags and asked.tags:
         raise click.UsageError("--no-tags and --tag exclude each other.")
-    if asked.per_kind and limit > MAX_PAGE_SIZE:
-        raise click.UsageError(f"--per-kind shows at most {MAX_PAGE_SIZE} of each.")
     request = asked.model_copy(update={"tags": []} if no_tags else {}).request()
     if explained_hash is not None:
         request = replace(request, page_size=min(limit, MAX_PAGE_SIZE))

@@ -35,8 +35,6 @@ ADDRESS_PART_WEIGHT = 0.25
 # Beyond this many different words a query says nothing more, and each costs a walk through its postings.
 MAX_QUERY_TERMS = 48
 _STEM_CACHE = 50_000
-_NAME_CACHE = 16_384
-MAX_KEPT_NAME_CHARS = 100
 
 _english: Any = import_module("Stemmer").Stemmer("english")  # by name: the library has no types
 _english_lock = Lock()  # a stemmer has buffers of its own, and texts are analyzed on several threads
@@ -111,20 +109,14 @@ def name_tokens(text: str) -> list[str]:
     """Compound names whole, and their segments that are compound themselves: `src/a_b.rs:7` has `a_b.rs` and `a_b`."""
     names: list[str] = []
     for name in _COMPOUND.findall(text):
-        names += _forms_of(name) if len(name) <= MAX_KEPT_NAME_CHARS else _forms_of.__wrapped__(name)
+        if _ONE_WORD.fullmatch(name):
+            continue
+        segments = dict.fromkeys((name, *_PATH_BOUNDARY.split(name), *_SEGMENT_BOUNDARY.split(name)))
+        # Folding makes a space of some signs, and a name has none.
+        names += ["".join(fold(segment).split()) for segment in segments if _is_compound(segment)]
     if not text.isascii():
         names += [unit for unit in matching_units(split_words(text)) if len(unit) == 1 and is_unspaced(unit)]
     return names
-
-
-@lru_cache(maxsize=_NAME_CACHE)
-def _forms_of(name: str) -> tuple[str, ...]:
-    """Code says each of its names again and again: its texts are cut in two thirds of the time."""
-    if _ONE_WORD.fullmatch(name):
-        return ()
-    segments = dict.fromkeys((name, *_PATH_BOUNDARY.split(name), *_SEGMENT_BOUNDARY.split(name)))
-    # Folding makes a space of some signs, and a name has none.
-    return tuple("".join(fold(segment).split()) for segment in segments if _is_compound(segment))
 
 
 def _is_compound(name: str) -> bool:

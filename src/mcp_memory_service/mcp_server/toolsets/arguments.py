@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, cast, get_args
+from typing import Annotated, Literal, TypeAlias
 
-from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import AfterValidator, Field
 
-from ...models import UNSET, Confidence, GraphExpansion, GraphStrategy, MetadataIs
+from ...models import UNSET, Confidence, MetadataIs
 from ...models.memory import Unset
 from ...schemas import After, AsOf, Before, ExpiresAt, Page, PageSize, TagFilter, TagList, TypeFilter
 from ...timestamps import When
@@ -43,8 +42,7 @@ MinConfidence: TypeAlias = Annotated[Confidence | None, Field(description="Nothi
 MetadataFilter: TypeAlias = Annotated[
     dict[str, str | int | float | bool | None] | None, Field(description="Keys with values; null: any")
 ]
-Kinds: TypeAlias = Annotated[list[Literal["memory", "note", "code"]] | None, _UNSAID]
-Expand: TypeAlias = Annotated[str | None, Field(description="Of code: callers:2, dependencies:1 or related:1")]
+Kinds: TypeAlias = Annotated[list[Literal["memory", "note"]] | None, _UNSAID]
 Scope_: TypeAlias = Annotated[
     str | None, AfterValidator(_absolute), Field(description="Folder or file of notes, absolute")
 ]
@@ -54,16 +52,6 @@ NewExpiry: TypeAlias = Annotated[ExpiresAt | Literal[""], Field(description="Dat
 
 def named(tags: list[str] | None) -> tuple[str, ...] | None:
     return None if tags is None else tuple(tags)
-
-
-def expansion(asked: str | None) -> GraphExpansion | None:
-    """`callers:2`, or `callers` for one edge; ToolError for anything else."""
-    if asked is None:
-        return None
-    strategy, _, depth = asked.partition(":")
-    if strategy not in get_args(GraphStrategy) or not (depth or "1").isdecimal():
-        raise ToolError("expand: callers, dependencies or related, and how deep: callers:2 [validation_failed]")
-    return GraphExpansion(cast("GraphStrategy", strategy), int(depth or 1))
 
 
 def required_metadata(asked: Mapping[str, str | int | float | bool | None] | None) -> tuple[MetadataIs, ...]:

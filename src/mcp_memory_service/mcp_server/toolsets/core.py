@@ -15,7 +15,6 @@ from .arguments import (
     After_,
     AsOf_,
     Before_,
-    Expand,
     Expiry,
     Id,
     Kinds,
@@ -32,7 +31,6 @@ from .arguments import (
     Tags,
     Type,
     Types,
-    expansion,
     named,
     new_expiry,
     required_metadata,
@@ -106,7 +104,6 @@ class CoreTools:
         min_confidence: MinConfidence = None,
         kinds: Kinds = None,
         scope: Scope_ = None,
-        expand: Expand = None,
     ) -> CallToolResult:
         """Find what is remembered about something, best first, by meaning, words and tags. The tool for nearly every
         question: call it before a task, and before you answer from memory. Says how sure it is."""
@@ -132,7 +129,6 @@ class CoreTools:
             min_confidence=min_confidence,
             kinds=tuple(kinds or ()),
             scope=scope,
-            graph_expansion=expansion(expand),
         )
         return found_reply(await serving.get().search(request), self._response_chars)
 

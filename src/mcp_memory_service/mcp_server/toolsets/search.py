@@ -11,7 +11,7 @@ from ...schemas import PageSize
 from ...services.write.checks import DEFAULT_FTS_WEIGHT, DEFAULT_VECTOR_WEIGHT
 from ..answers import explanation_reply, found_reply
 from ..strict_server import READ, ServedTool, serving
-from .arguments import Expand, Id, Kinds, Query, Tags, Type, expansion, named
+from .arguments import Id, Query, Tags, Type, named
 
 DEFAULT_LIMIT = 20
 DEFAULT_THRESHOLD = 0.3
@@ -40,14 +40,10 @@ class SearchTools:
         vector_threshold: Threshold = DEFAULT_THRESHOLD,
         tags: Tags = None,
         memory_type: Type = None,
-        kinds: Kinds = None,
-        expand: Expand = None,
     ) -> CallToolResult:
         """Search by words and meaning with weights of your own, when retrieve_memory, which chooses them, leans too far
         to one side."""
-        request = replace(
-            _request(query, limit, tags, memory_type), kinds=tuple(kinds or ()), graph_expansion=expansion(expand)
-        )
+        request = _request(query, limit, tags, memory_type)
         return await self._found(
             replace(request, min_similarity=vector_threshold, fts_weight=fts_weight, vector_weight=vector_weight)
         )

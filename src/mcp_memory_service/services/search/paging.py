@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ...hybrid_search import Fused, page_places
-from ...models import Memory, MemoryFilter
-from ...storage.ports import PageReads
+from ...models import KINDS_OF_FILES, Memory, MemoryFilter
+from ...storage.ports import SearchReads
 from .results import Paging
 
 
 async def read_page(
-    fused: Fused, paging: Paging, max_chunks: int, first: int, where: MemoryFilter, reads: PageReads
+    fused: Fused, paging: Paging, max_chunks: int, first: int, where: MemoryFilter, reads: SearchReads
 ) -> tuple[Fused, Sequence[Memory], Paging]:
     """A page with at most `max_chunks` of one document, if that is not 0, and its memories in order, as far as they are
     there; and how many pages there are then. With `first`, also the memories that come first in the ranking, and all
@@ -35,7 +35,7 @@ async def read_page(
 
 def cut_page(fused: Fused, paging: Paging, max_chunks: int, read: Mapping[str, Memory]) -> tuple[Fused, Paging]:
     """Of what was read, the documents are known."""
-    if not max_chunks or all(_document_of(memory) is None for memory in read.values()):
+    if not max_chunks or {memory.kind for memory in read.values()}.isdisjoint(KINDS_OF_FILES):
         return fused[paging.offset : paging.offset + paging.page_size], paging
     documents = [_document_of(read.get(each)) for each in fused.content_hashes]
     spread = page_places(documents, paging.page, paging.page_size, max_chunks)
@@ -57,5 +57,4 @@ def _has_chunks(fused: Fused, end: int) -> bool:
 
 
 def _document_of(memory: Memory | None) -> str | None:
-    """None for what is no chunk of one: a symbol stands for itself, however many its file has."""
-    return None if memory is None or memory.kind in {"memory", "code"} else memory.source
+    return None if memory is None or memory.kind == "memory" else memory.source

@@ -29,8 +29,6 @@ class SignalQuery:
     """The time that the text names, where it counts."""
     with_history: bool = False
     """Whether what was superseded is found as well."""
-    names_symbols: bool = False
-    """Whether the text may name symbols, which are looked up by their names."""
     expands: bool = False
     """Whether the vector signal is asked with terms of the corpus added to the text."""
 

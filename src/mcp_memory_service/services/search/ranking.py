@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...hybrid_search import Evidence, Fused, TimeHint, surer
-from ...models import Candidate, Confidence, Freshness, Memory
+from ...hybrid_search import Evidence, Fused, TimeHint
+from ...models import Candidate, Confidence, Memory
 from .paging import cut_page, memories_on
 from .results import Hit, Paging
 from .signals import ChunkSimilarities, SignalResults
@@ -34,31 +34,10 @@ class Ranking:
     """Of the cross-encoder, if it was."""
     not_reranked: tuple[str, ...] = ()
     """Why it was not, if it should have been."""
-    freshness: Mapping[str, Freshness] = field(default_factory=dict[str, Freshness])
-    """Of the first memories, by id, as far as it was looked at."""
-    freshness_factors: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What the scores of some of these were multiplied by."""
-    of_code: "Ranking | None" = None
-    """That of code alone, if this one has both: all else but what is fused is then that of the other memories."""
-    kind_factors: tuple[float, float] = (1.0, 1.0)
-    """What made the scores of both comparable: that of the other memories, and that of code."""
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        of_code = self.of_code.results.degraded if self.of_code else ()
-        return (*dict.fromkeys((*self.results.degraded, *of_code)), *self.not_reranked)
-
-    @property
-    def confidence(self) -> Confidence:
-        own = self.results.confidence
-        return own if self.of_code is None else surer(own, self.of_code.results.confidence)
-
-    def part_of(self, memory: Memory) -> "Ranking":
-        """Of the two the one that ranked it first."""
-        return self.of_code if self.of_code is not None and memory.kind == "code" else self
-
-    def kind_factor_of(self, memory: Memory) -> float:
-        return self.kind_factors[memory.kind == "code"]
+        return (*self.results.degraded, *self.not_reranked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """What a search, a listing and an explanation give back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ...hybrid_search import Evidence, FusionMethod, RankingName, TimeHint, Vote
-from ...models import Confidence, FolderContext, Freshness, Memory, MemoryKind, SearchMode, SearchRequest
+from ...models import Confidence, FolderContext, Freshness, Memory, SearchMode, SearchRequest
 
 HINTS = 3
 """So many results are worth a look where nothing seems to be an answer."""
@@ -13,9 +13,8 @@ HINTS = 3
 @dataclass(frozen=True, slots=True)
 class ScoreBreakdown:
     """How one score came about: `final_score = (sum of the contributions) · recency_factor · time_factor ·
-    update_factor · kind_factor · freshness_factor`. If it was re-ranked, it is `((sum of the other contributions) ·
-    recency_factor · time_factor · kind_factor · (1 - rerank_weight) + contribution of the cross-encoder) ·
-    update_factor · freshness_factor`."""
+    update_factor`. If it was re-ranked, it is `((sum of the other contributions) · recency_factor · time_factor ·
+    (1 - rerank_weight) + contribution of the cross-encoder) · update_factor`."""
 
     contributions: Mapping[str, Vote]
     """By signal."""
@@ -32,10 +31,6 @@ class ScoreBreakdown:
     """By how near the memory is to the time that the query names; recency does not count then."""
     update_factor: float = 1.0
     """Above 1 for an update of an older memory: it got the score of that one."""
-    kind_factor: float = 1.0
-    """What makes scores of memories comparable with those of code, where both are in one ranking."""
-    freshness_factor: float = 1.0
-    """By whether its file still has it, where that counts."""
     rerank_weight: float = 0.0
     """Of the cross-encoder; 0 if the search was not re-ranked."""
     expanded_with: tuple[str, ...] = ()
@@ -66,11 +61,8 @@ class Hit:
     passages: tuple[Passage, ...] = ()
     """Of a long content the parts that the query is about, in order; none of a short one, or if it was asked for
     whole."""
-    beside_code: bool = False
-    """Whether it was found where code is searched."""
     freshness: Freshness | None = None
-    """Whether the file that it comes from still has it; of a plain memory its age, where freshness was looked at, and
-    else None."""
+    """Whether the file that it comes from still has it; None if it comes from none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +74,11 @@ class Paging:
     """How many are on this page and on those before it, where pages are not full for their size."""
     pages: int = 0
     """How many these are, without empty ones."""
-    longest: int | None = None
-    """Of several rankings that are paged side by side, how many the longest has: that decides how many pages there
-    are."""
 
     @property
     def total_pages(self) -> int:
         """No fewer, where pages may not be full."""
-        to_be_placed = self.total if self.longest is None else self.longest
-        return self.pages - (((self.placed or 0) - to_be_placed) // self.page_size)
+        return self.pages - (((self.placed or 0) - self.total) // self.page_size)
 
     @property
     def has_more(self) -> bool:
@@ -126,8 +114,6 @@ class SearchResult:
     """As the filters were understood."""
     expanded_with: tuple[str, ...] = ()
     """Terms of the corpus that were added to the query for the vector signal; none unless queries are expanded."""
-    totals: Mapping[MemoryKind, int] = field(default_factory=dict[MemoryKind, int])
-    """How many there are of each kind, if each was searched by itself; the results are in this order."""
     contexts: tuple[FolderContext, ...] = ()
     """What the folders say of themselves that hits come from; only if that is switched on."""
 

@@ -14,13 +14,13 @@ from ...hybrid_search import (
     BALANCED_ALPHA,
     GRAPH,
     MAX_PASSAGE_CHARS,
-    NAME,
     NEIGHBOUR,
     SIGNALS,
     TAG,
     VECTOR,
     Evidence,
     Fused,
+    FusedCandidate,
     Links,
     RankingPolicy,
     TimeHint,
@@ -37,34 +37,35 @@ from ...hybrid_search import (
     is_at_least,
     lift_updates,
     limit_alpha_for_named_tags,
+    links_count,
     missing_neighbours,
     neighbour_share,
     possible_updates,
     signal_weights,
+    snippet,
     stands_alone,
     time_in,
 )
-from ...models import CODE_ALONE, Candidate, MemoryFilter, SearchMode, SearchRequest
-from ...storage.ports import PageReads, Snapshot, Store
+from ...hybrid_search.columns.pool import Pool
+from ...models import Candidate, Memory, MemoryFilter, SearchMode, SearchRequest, fold_tag
+from ...storage.ports import Snapshot, Store
 from ...timestamps import from_microseconds
 from .cached_inputs import CachedInputs
-from .freshening import is_weighed, looked_at, weighed
-from .hits import hits_of
-from .links import ask_links, graph_policy
-from .named import ask_names
 from .paging import read_page
+from .passages import passages_of
 from .query import Missing, QueryVector, SignalQuery
 from .ranking import Page, Ranking
 from .reranking import Reranking
-from .results import Paging, SearchResult
+from .results import Hit, Paging, ScoreBreakdown, SearchResult
 from .signals import (
     LEADING,
-    NOTHING,
     UNKNOWN_SIMILARITIES,
+    ChunkSimilarities,
     Outdated,
     SignalResults,
     ask,
     ask_chunks,
+    ask_links,
     ask_neighbours,
 )
 from .with_history import WithHistory
@@ -92,11 +93,11 @@ class Search:
         zone: tzinfo = UTC,
         reranking: Reranking | None = None,
     ) -> None:
-        self.storage = storage
+        self._storage = storage
         self.inputs = inputs
         self.policy = policy
-        self.now = now
-        self.seconds = monotonic_seconds
+        self._now = now
+        self._seconds = monotonic_seconds
         self.zone = zone
         self._reranking = reranking
 
@@ -110,16 +111,11 @@ class Search:
 
     async def run(self, request: SearchRequest, where: MemoryFilter, vector: QueryVector | None = None) -> SearchResult:
         """One page; with the vector of the query, if who asks has it."""
-        started = self.seconds()
-        return await self.answer(request, where, await self._ranked_page(request, where, vector), started)
-
-    async def answer(self, request: SearchRequest, where: MemoryFilter, page: Page, started: float) -> SearchResult:
-        """What is shown of a page."""
+        started = self._seconds()
+        page = await self._ranked_page(request, where, vector)
         ranking, hits = page.ranking, page.hits
         if hits is None:  # neither in the event loop, nor while the store is held
-            hits = await asyncio.to_thread(
-                hits_of, request, self.policy, ranking, page.candidates, page.memories, page.chunks
-            )
+            hits = await asyncio.to_thread(self._hits, request, ranking, page.candidates, page.memories, page.chunks)
         return SearchResult(
             results=hits,
             query=request.query,
@@ -127,8 +123,8 @@ class Search:
             paging=page.paging,
             alpha_used=ranking.alpha,
             keywords=ranking.results.of(TAG).terms,
-            degraded=(*ranking.degraded, *page.chunks.degraded),
-            took_ms=round((self.seconds() - started) * 1000, 3),
+            degraded=(*ranking.results.degraded, *ranking.not_reranked, *page.chunks.degraded),
+            took_ms=round((self._seconds() - started) * 1000, 3),
             evidence=ranking.evidence,
             confidence=page.confidence,
             cut=page.cut,
@@ -140,14 +136,9 @@ class Search:
 
     async def ranking(self, request: SearchRequest, where: MemoryFilter, *, depth: int | None = None) -> Ranking:
         """The ranking of which a page is the answer; with a depth, so deep into every signal and not re-ranked."""
-        if depth is None and (self.reranks(request) or is_weighed(request, self.policy)):
+        if depth is None and self.reranks(request):
             return (await self._ranked_page(replace(request, page=1), where)).ranking
-        return await self.first_stage(request, where, self.now(), depth)
-
-    async def first_stage(
-        self, request: SearchRequest, where: MemoryFilter, now: int, depth: int | None = None
-    ) -> Ranking:
-        """As the signals have it; with a depth, so deep into each."""
+        now = self._now()
         query = self._signal_query(request, where)
         if depth is not None:
             query = replace(query, vector_limit=depth, lexical_limit=depth)
@@ -173,24 +164,18 @@ class Search:
 
     def with_policy(self, policy: RankingPolicy) -> "Search":
         """The same signals ranked by other numbers."""
-        return Search(self.storage, self.inputs, policy, self.now, self.seconds, self.zone, self._reranking)
+        return Search(self._storage, self.inputs, policy, self._now, self._seconds, self.zone, self._reranking)
 
     def _ranked_page(
         self, request: SearchRequest, where: MemoryFilter, vector: QueryVector | None = None
     ) -> Coroutine[Any, Any, Page]:
         """Without its hits, if they take long to make."""
-        now = self.now()
+        now = self._now()
 
         async def rank_and_page(results: SignalResults, snapshot: Snapshot) -> Page:
-            ranking = await self.rank(request, where, results, snapshot, now)
-            return await self.page(request, where, ranking, snapshot.reads, weighs)
+            return await self._page(request, where, await self.rank(request, where, results, snapshot, now), snapshot)
 
-        weighs = is_weighed(request, self.policy)
-        page = self.reranked(request, self._asked(self._signal_query(request, where), rank_and_page, vector=vector))
-        return weighed(page, request, self.policy, now) if weighs else page
-
-    def reranked(self, request: SearchRequest, page: Coroutine[Any, Any, Page]) -> Coroutine[Any, Any, Page]:
-        """The page in the order of the cross-encoder, if there is one and it is wanted."""
+        page = self._asked(self._signal_query(request, where), rank_and_page, vector=vector)
         reranking = self._reranking
         return (
             page if reranking is None or not reranking.is_wanted(request) else reranking.reranked(page, request.query)
@@ -208,26 +193,25 @@ class Search:
     ) -> T:
         """Prepared, asked of the store, and once more if it had changed meanwhile."""
         inputs = await self.inputs.prepare(query, vector)
-        names = await ask_names(query.text, query.where, self.storage) if query.names_symbols else NOTHING
-        refused, namespace = False, query.where.namespace
+        refused = False
 
         async def ask_then(snapshot: Snapshot) -> T:
             nonlocal refused
             if query.with_history:
                 snapshot = Snapshot(WithHistory(snapshot.reads), snapshot.start)
-            slowed_by = self.storage.slowed_by(namespace)  # it may be over before all have answered
+            slowed_by = self._storage.degraded  # it may be over before all have answered
             results = await ask(query, inputs, snapshot)
             refused = results.of(VECTOR).refused
-            results = replace(results, slowed_by=slowed_by or self.storage.slowed_by(namespace), names=names)
+            results = replace(results, slowed_by=slowed_by or self._storage.degraded)
             results.require_an_answer()
             return await then(results, snapshot)
 
         try:
             try:
-                return await self.storage.search(ask_then, part_by_part=part_by_part, namespace=namespace)
+                return await self._storage.search(ask_then, part_by_part=part_by_part)
             except Outdated as outdated:
                 inputs = await self.inputs.prepare_anew(query, inputs, outdated.memories)
-                return await self.storage.search(ask_then, part_by_part=part_by_part, namespace=namespace)
+                return await self._storage.search(ask_then, part_by_part=part_by_part)
         finally:
             if refused:
                 self.inputs.forget_vector(query.text)
@@ -249,7 +233,6 @@ class Search:
             every_tag=self.policy.ranking == "classic",
             time=self._time_of(request, BALANCED_ALPHA if alpha is None else alpha),
             with_history=request.include_superseded or request.as_of is not None,
-            names_symbols=request.kinds == CODE_ALONE and request.mode != "semantic",
             expands=self.policy.query_expansion,
         )
 
@@ -273,7 +256,7 @@ class Search:
         weights = signal_weights(request.mode, alpha, self.policy)
         alone = stands_alone(weights)
         time = results.time if self.policy.query_dates and not alone else None
-        policy, pool = self.policy, results.pool(self.policy)
+        policy, pool = self.policy, Pool.of({name: result.candidates for name, result in results.by_signal.items()})
         fused = self.fuse(pool, alpha, request.mode, now, time)
         if pool.everyone.sessions is not None and request.min_similarity is None and neighbour_share(weights, policy):
             lacking = missing_neighbours(fused.pool.take(fused.order[:LEADING]), fused.pool)
@@ -283,17 +266,19 @@ class Search:
                 known, pool = len(pool.everyone), pool.joined_by(NEIGHBOUR, found.candidates)
                 if len(pool.everyone) > known:  # the others had their boosts before
                     fused = self.fuse(pool, alpha, request.mode, now, time)
-        by_links, expansion = graph_policy(request, weights, policy), request.graph_expansion
-        if by_links is not None:
-            strategy, joins = expansion and expansion.strategy, bool(expansion) or request.min_similarity is None
-            links = await ask_links(fused, where, by_links, snapshot.reads, strategy=strategy, brings_in=joins)
+        if links_count(weights, self.policy):
+            joins = request.min_similarity is None
+            links = await ask_links(fused, where, self.policy, snapshot.reads, brings_in=joins)
             if links is not None:
                 results = replace(results, links=links)
             if isinstance(links, Links):
                 pool = pool.joined_by(GRAPH, links.candidates)
                 fused = self.fuse(pool, alpha, request.mode, now, time, links)
         before, factors = None, dict[str, float]()
-        if not alone and request.kinds != CODE_ALONE and _lets_updates_lead(policy, time):
+        # An update comes before what it updates where age counts, and the past is not asked for.
+        asks_for_past = time is not None and time.wanted != "newest"
+        by_age = policy.recency == "tiers" or policy.recency_decay > 0
+        if policy.fusion == "score" and by_age and not alone and not asks_for_past:
             before = fused
             possible = possible_updates(fused)
             if possible:
@@ -313,8 +298,8 @@ class Search:
         policy, weights = self.policy, signal_weights(mode, alpha, self.policy)
         if policy.fusion == "rrf":
             fused = fuse_rrf(pool, weights, policy.rrf_k, links)
-        else:  # who is named by the query comes before who is not
-            fused = fuse_scores(pool, {**weights, NAME: 1.0}, neighbour_share(weights, policy), links)
+        else:
+            fused = fuse_scores(pool, weights, neighbour_share(weights, policy), links)
         if stands_alone(weights) and not (policy.ranking == "classic" and TAG in weights):
             return fused  # asked for one signal alone: its order stays exactly as it is
         if time is not None:
@@ -326,11 +311,9 @@ class Search:
 
     def _time_of(self, request: SearchRequest, alpha: float) -> TimeHint | None:
         """The time that the query names, where the order of memories may follow it."""
-        if not self.policy.query_dates or request.kinds == CODE_ALONE:  # code speaks of dates, and is of none
+        if not self.policy.query_dates or stands_alone(signal_weights(request.mode, alpha, self.policy)):
             return None
-        if stands_alone(signal_weights(request.mode, alpha, self.policy)):
-            return None
-        return time_in(request.query, from_microseconds(self.now(), self.zone))
+        return time_in(request.query, from_microseconds(self._now(), self.zone))
 
     def _alpha_of(self, results: SignalResults, evidence: Evidence | None, prior: float) -> float:
         tags, covered = results.of(TAG), results.of(VECTOR).covered
@@ -344,36 +327,74 @@ class Search:
 
     # page
 
-    async def page(
-        self, request: SearchRequest, where: MemoryFilter, ranking: Ranking, reads: PageReads, weighs: bool
-    ) -> Page:
-        """A page as it is before the store is let go; with what has to be read to re-rank or weigh the first."""
+    async def _page(self, request: SearchRequest, where: MemoryFilter, ranking: Ranking, snapshot: Snapshot) -> Page:
         ranked = len(ranking.fused)
-        confidence = ranking.confidence if ranked else "none"
+        confidence = ranking.results.confidence if ranked else "none"
         cut = ranked > 0 and not is_at_least(confidence, request.min_confidence)
         paging = Paging(page=request.page, page_size=request.page_size, total=0 if cut else ranked)
-        max_chunks = self.policy.max_chunks_per_document if request.kinds != CODE_ALONE else 0
+        max_chunks = self.policy.max_chunks_per_document
         reranking = self._reranking
         least = paging.page - 1 if max_chunks else paging.offset  # before this page, where pages may not be full
         if reranking is not None and not (paging.total > least and reranking.is_wanted(request)):
             reranking = None
         # Those that are re-ranked change places: all are kept until it is known who is on the page.
-        first = max(reranking.top_n if reranking else 0, looked_at(request) if weighs else 0)
+        first = reranking.top_n if reranking else 0
         fused = ranking.fused[:0] if cut else ranking.fused
-        page, memories, paging = await read_page(fused, paging, max_chunks, first, where, reads)
+        page, memories, paging = await read_page(fused, paging, max_chunks, first, where, snapshot.reads)
         in_part = not request.full or reranking
         long = [each for each in memories if in_part and len(each.content) > MAX_PASSAGE_CHARS]
         vector, chunks = ranking.results.of(VECTOR).vector, UNKNOWN_SIMILARITIES
         if long and vector is not None:
-            chunks = await ask_chunks(vector, long, reads)
+            chunks = await ask_chunks(vector, long, snapshot.reads)
         # Snippets read every word: of short texts they are made before another thread would start.
         takes_long = bool(long) or sum([len(memory.content) for memory in memories]) > LONG_PAGE_CHARS
-        hits = None if takes_long or first else hits_of(request, self.policy, ranking, page, memories, chunks)
+        hits = None if takes_long or reranking else self._hits(request, ranking, page, memories, chunks)
         return Page(ranking, paging, page, memories, chunks, hits, confidence, cut, max_chunks)
 
+    def _hits(
+        self,
+        request: SearchRequest,
+        ranking: Ranking,
+        page: Fused,
+        memories: Sequence[Memory],
+        chunks: ChunkSimilarities,
+    ) -> tuple[Hit, ...]:
+        """Of those that are there: one that was deleted since the signals answered is not."""
+        if not memories:
+            return ()
+        candidates = {candidate.content_hash: candidate for candidate in page}
+        best, hits = ranking.fused.best_score, list[Hit]()
+        for memory in memories:
+            candidate = candidates[memory.content_hash]
+            votes = candidate.contributions
+            hits.append(
+                Hit(
+                    memory=memory,
+                    score=candidate.score / best if best else 1.0,
+                    similarity=votes[VECTOR].score if VECTOR in votes else None,
+                    provenance=votes,
+                    snippet=snippet(memory.content, request.query),
+                    debug=self._breakdown(ranking, memory, candidate) if request.debug else None,
+                    passages=passages_of(memory, request.query, chunks.by_id.get(memory.content_hash, ()))
+                    if len(memory.content) > MAX_PASSAGE_CHARS and not request.full
+                    else (),
+                )
+            )
+        return tuple(hits)
 
-def _lets_updates_lead(policy: RankingPolicy, time: TimeHint | None) -> bool:
-    """An update comes before what it updates where age counts, and the past is not asked for."""
-    by_age = policy.recency == "tiers" or policy.recency_decay > 0
-    wants_past = time is not None and time.wanted != "newest"
-    return policy.fusion == "score" and by_age and not wants_past
+    def _breakdown(self, ranking: Ranking, memory: Memory, candidate: FusedCandidate) -> ScoreBreakdown:
+        wanted = ranking.results.of(TAG).terms if TAG in candidate.contributions else ()
+        return ScoreBreakdown(
+            contributions=candidate.contributions,
+            tag_matches=tuple(tag for tag in memory.tags if fold_tag(tag) in wanted),
+            recency_factor=1.0 if ranking.time else candidate.recency_factor,
+            time_factor=candidate.recency_factor if ranking.time else 1.0,
+            update_factor=ranking.update_factors.get(candidate.content_hash, 1.0),
+            final_score=candidate.score,
+            rerank_weight=ranking.rerank_weight,
+            alpha_prior=ranking.prior,
+            alpha_used=ranking.alpha,
+            ranking=self.policy.ranking,
+            fusion=self.policy.fusion,
+            expanded_with=ranking.results.of(VECTOR).terms,
+        )

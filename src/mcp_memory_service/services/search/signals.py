@@ -10,11 +10,12 @@ from typing import Any, TypeAlias, TypeVar
 from ...errors import InvalidVector, SearchUnavailable, Unavailable
 from ...hybrid_search import (
     KEYWORD,
-    NAME,
+    LEADERS,
     SIGNALS,
     TAG,
     VECTOR,
     Evidence,
+    Fused,
     Links,
     RankingPolicy,
     TimeHint,
@@ -34,19 +35,20 @@ from ...hybrid_search import (
 )
 from ...hybrid_search.bm25 import odds_against
 from ...hybrid_search.columns.candidates import Candidates, Scores
-from ...hybrid_search.columns.pool import Pool
+from ...hybrid_search.columns.digests import Digests
 from ...hybrid_search.confidence import LED
 from ...models import (
     Candidate,
     Confidence,
     CorpusStatistics,
+    Linked,
     Memory,
     MemoryFilter,
     QueryTerms,
     SearchRequest,
     Vector,
 )
-from ...storage.ports import PageReads, SearchReads, Snapshot
+from ...storage.ports import SearchReads, Snapshot
 from .cached_inputs import NO_CHANCE, Inputs, KnownTags, SimilarityBaseline
 from .query import Missing, QueryVector, SignalQuery, note
 
@@ -57,6 +59,8 @@ NO_TERMS = QueryTerms((), ())
 # So many of the best bring in neighbours that no signal found; further down half of a difference reaches no first page.
 LEADING = 20
 MAX_NEIGHBOURS = 100
+# Ten leaders with ten links each, half of them to documents of twenty chunks.
+MAX_LINKED = 1_000
 
 T = TypeVar("T")
 
@@ -109,19 +113,10 @@ class SignalResults:
     """What the store did without."""
     time: TimeHint | None = None
     """The time that the query names, which counts by itself."""
-    names: SignalResult = NOTHING
-    """The symbols that the query names; of code alone."""
 
     def of(self, signal: str) -> SignalResult:
         """One that was not asked has found nothing."""
         return self.by_signal.get(signal, NOTHING)
-
-    def pool(self, policy: RankingPolicy) -> Pool:
-        """What they found, to be fused."""
-        found = {name: result.candidates for name, result in self.by_signal.items()}
-        if self.names is not NOTHING and policy.fusion == "score":  # ranks have no room for who comes first in any case
-            found[NAME] = self.names.candidates
-        return Pool.of(found)
 
     @property
     def evidence(self) -> Evidence | None:
@@ -138,9 +133,7 @@ class SignalResults:
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        reasons = [
-            reason for result in (*self.by_signal.values(), self.neighbours, self.names) for reason in result.degraded
-        ]
+        reasons = [reason for result in (*self.by_signal.values(), self.neighbours) for reason in result.degraded]
         reasons += [self.links.reason] if isinstance(self.links, Missing) else []
         return tuple(dict.fromkeys((*reasons, *self.slowed_by)))
 
@@ -208,16 +201,36 @@ async def ask(query: SignalQuery, inputs: Inputs, snapshot: Snapshot) -> SignalR
 
 async def ask_neighbours(content_hashes: Sequence[str], where: MemoryFilter, reads: SearchReads) -> SignalResult:
     """The memories next to these in their sessions."""
-    found = await answered(reads.adjacent(content_hashes, MAX_NEIGHBOURS, where), "neighbours_unavailable")
+    found = await _answered(reads.adjacent(content_hashes, MAX_NEIGHBOURS, where), "neighbours_unavailable")
     return _failed(found) if isinstance(found, Missing) else SignalResult(found)
 
 
-async def ask_chunks(vector: Vector, memories: Sequence[Memory], reads: PageReads) -> ChunkSimilarities:
+async def ask_links(
+    fused: Fused, where: MemoryFilter, policy: RankingPolicy, reads: SearchReads, *, brings_in: bool
+) -> Links | Missing | None:
+    """Where the best of a ranking lead; None if nowhere."""
+    ids, places = fused.pool.content_hashes, fused.order[:LEADERS]
+    leading: list[int] = places.tolist()
+    asked = list(ids.take(places)) if isinstance(ids, Digests) else [ids[place] for place in leading]
+    hops: list[Sequence[Linked]] = []
+    for _ in range(policy.graph_hops if policy.graph_form == "decay" else 1):
+        found = await _answered(reads.linked(asked, MAX_LINKED, where), "graph_unavailable")
+        if isinstance(found, Missing):
+            return found
+        if not found:
+            break
+        hops.append(found)
+        reached = dict.fromkeys(linked.candidate.content_hash for linked in found)
+        asked = [each for each in reached if each not in asked][:LEADERS]
+    return Links(fused.pool.take(places), tuple(hops), policy, brings_in) if hops else None
+
+
+async def ask_chunks(vector: Vector, memories: Sequence[Memory], reads: SearchReads) -> ChunkSimilarities:
     """How near the chunks of these memories are to the query."""
     found: dict[str, list[float]] = {}
     for namespace in dict.fromkeys([memory.namespace for memory in memories]):
         ids = [memory.content_hash for memory in memories if memory.namespace == namespace]
-        answer = await answered(reads.chunk_similarities(vector, namespace, ids), "chunk_similarities_unavailable")
+        answer = await _answered(reads.chunk_similarities(vector, namespace, ids), "chunk_similarities_unavailable")
         if isinstance(answer, Missing):
             return ChunkSimilarities({}, (answer.reason,))
         found |= answer
@@ -257,7 +270,7 @@ async def _ask_vectors(asking: Asking) -> SignalResult:
 
 
 async def _retrieved(asking: Asking, vector: Vector, limit: int) -> Candidates | Missing:
-    found = await answered(asking.reads.retrieve(vector, limit, asking.query.where), "vector_search_unavailable")
+    found = await _answered(asking.reads.retrieve(vector, limit, asking.query.where), "vector_search_unavailable")
     return found if isinstance(found, Missing) else Candidates.of(found)
 
 
@@ -274,7 +287,7 @@ async def _weighed(asking: Asking, vector: Vector, best: Scores) -> tuple[float 
 async def _ask_words(asking: Asking) -> SignalResult:
     query, terms = asking.query, asking.terms
     search = asking.reads.search_by_text(terms, query.lexical_limit, query.where)
-    matches = await answered(search, "keyword_search_unavailable")
+    matches = await _answered(search, "keyword_search_unavailable")
     if isinstance(matches, Missing):
         return _failed(matches)
     counted, words = await asking.counting, terms.all_words
@@ -304,7 +317,7 @@ async def _ask_tags(asking: Asking) -> SignalResult:
     found: Sequence[Candidate] | Missing = ()
     if counts:
         search = asking.reads.search_by_tag(tag_weights(counts, memories), query.lexical_limit, query.where)
-        found = await answered(search, "tag_search_unavailable")
+        found = await _answered(search, "tag_search_unavailable")
     if await asking.counting is None:
         degraded = (*degraded, "corpus_size_unavailable")
     if isinstance(found, Missing):
@@ -348,14 +361,14 @@ async def _counted(
         return None
     words = terms.all_words if query.weighs_evidence else ()
     tags = () if query.where.has_whole_namespace else tags
-    counted = await answered(reads.corpus_statistics(query.where, words, tags), "corpus_size_unavailable")
+    counted = await _answered(reads.corpus_statistics(query.where, words, tags), "corpus_size_unavailable")
     return None if isinstance(counted, Missing) else counted
 
 
 async def _tags_hold(query: SignalQuery, inputs: Inputs, reads: SearchReads) -> bool:
     if inputs.is_final or not isinstance(inputs.tags, KnownTags):
         return True
-    version = await answered(reads.tags_version(query.where.namespace), "tag_list_unavailable")
+    version = await _answered(reads.tags_version(query.where.namespace), "tag_list_unavailable")
     return version == inputs.tags.version
 
 
@@ -363,8 +376,7 @@ def _failed(missing: Missing, *also: str) -> SignalResult:
     return SignalResult(degraded=(missing.reason, *also), failed=True)
 
 
-async def answered(read: Coroutine[Any, Any, T], reason: str) -> T | Missing:
-    """What was read, or why it was not."""
+async def _answered(read: Coroutine[Any, Any, T], reason: str) -> T | Missing:
     try:
         return await read
     except Unavailable as error:

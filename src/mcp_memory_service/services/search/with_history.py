@@ -6,7 +6,6 @@ from dataclasses import replace
 from ...models import (
     Candidate,
     CorpusStatistics,
-    EdgeKind,
     Linked,
     Memory,
     MemoryFilter,
@@ -49,11 +48,6 @@ class WithHistory:
 
     async def linked(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Linked]:
         return await self._reads.linked(content_hashes, limit, where)
-
-    async def followed(
-        self, content_hashes: Sequence[str], limit: int, where: MemoryFilter, kinds: Sequence[EdgeKind], *, out: bool
-    ) -> Sequence[Linked]:
-        return await self._reads.followed(content_hashes, limit, where, kinds, out=out)
 
     async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
         """Each as it was found; neighbours are of the namespace."""

@@ -54,7 +54,7 @@ class Catalogue:
         called: dict[str, JsonValue] = {
             source: [each.path, each.title, list(each.aliases), list(each.keys)] for source, each in self.names.items()
         }
-        return settled_root(self.root, self.counted_links, {"names": called})
+        return settled_root(self.root, self.counted_links, called)
 
     @property
     def counted_links(self) -> dict[str, int]:

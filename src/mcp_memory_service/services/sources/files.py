@@ -2,12 +2,12 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...indexing import Unreadable, decoded
-from ...indexing.ignore import GITIGNORE, IgnoreRules, document_kind, is_hidden
+from ...indexing.ignore import GITIGNORE, IgnoreRules, document_kind
 from ...private_files import NO_FOLLOW
 
 MAX_GITIGNORE_BYTES = 1024 * 1024
@@ -37,80 +37,44 @@ class RefusedFile:
     """Whether what was read of it before stays: it is there, and only cannot be read now."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileChoice:
-    """Which files an index run is about."""
-
-    concerns: Callable[[str], bool]
-    """By its name."""
-    no_other: str
-    """Why a file is left out that was asked for and is none of them."""
-    left_out: Set[str] = frozenset()
-    """Folders of these names are left out with all below them, beside those that always are."""
-    names_left_out: bool = False
-    """Whether folders and files are named that are left out by their name or by a rule; hidden ones never are."""
-
-
-DOCUMENTS = FileChoice(lambda name: document_kind(name) is not None, "it is neither Markdown nor text nor PDF")
-VENDORED, IGNORED = "a folder of what others wrote or programs made", "it is ignored by a .gitignore"
-
-
 def why(error: OSError) -> str:
     return f"it cannot be read: {error.strerror or type(error).__name__}"
 
 
-def found_files(
-    target: Path, root: Path, own_folder: Path | None = None, choice: FileChoice = DOCUMENTS
-) -> Iterator[FoundFile | RefusedFile]:
-    """Every file of the choice at or below a target within the root, in the order of their names. Links are not
-    followed: what they lead to is in the root and found there, or none of its business. The service's own folder is
-    left out."""
-    rules = _rules_above(target, root, choice)
+def found_files(target: Path, root: Path, own_folder: Path | None = None) -> Iterator[FoundFile | RefusedFile]:
+    """Every document at or below a target within the root, in the order of their names. Links are not followed: what
+    they lead to is in the root and found there, or none of its business. The service's own folder is left out."""
+    rules = _rules_above(target, root)
     if rules is None:
         yield RefusedFile(target.as_posix(), "it is ignored, or within a folder that is", keeps_old=False)
         return
     waiting = [(target, rules)] if target.is_dir() else []
     if not waiting:
-        yield from _checked(target, choice)
+        yield from _checked(target)
     while waiting:
         folder, rules = waiting.pop()
+        try:
+            with os.scandir(folder) as listed:
+                entries = sorted(listed, key=lambda entry: entry.name)
+        except OSError as error:
+            yield RefusedFile(folder.as_posix(), why(error), keeps_old=not isinstance(error, FileNotFoundError))
+            continue
         rules = _with_gitignore(rules, folder, root)
         below: list[tuple[Path, IgnoreRules]] = []
-        for each in _in_folder(folder, root, rules, own_folder, choice):
-            if isinstance(each, Path):
-                below.append((each, rules))
-            else:
-                yield each
+        above = "" if folder == root else folder.relative_to(root).as_posix() + "/"
+        for entry in entries:
+            path = folder / entry.name
+            if not is_text(entry.name):
+                yield RefusedFile(ascii(path.as_posix()), "its name is not UTF-8", keeps_old=False)
+                continue
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if rules.skips(above + entry.name, is_folder=is_folder) or (is_folder and path == own_folder):
+                continue
+            if is_folder:
+                below.append((path, rules))
+            elif document_kind(entry.name) is not None or _is_link_to_folder(entry):
+                yield from _checked(path)
         waiting += reversed(below)
-
-
-def _in_folder(
-    folder: Path, root: Path, rules: IgnoreRules, own_folder: Path | None, choice: FileChoice
-) -> Iterator[FoundFile | RefusedFile | Path]:
-    """Its files, and the folders in it that are to be looked at next."""
-    try:
-        with os.scandir(folder) as listed:
-            entries = sorted(listed, key=lambda entry: entry.name)
-    except OSError as error:
-        yield RefusedFile(folder.as_posix(), why(error), keeps_old=not isinstance(error, FileNotFoundError))
-        return
-    inside = "" if folder == root else folder.relative_to(root).as_posix() + "/"
-    for entry in entries:
-        path = folder / entry.name
-        if not is_text(entry.name):
-            yield RefusedFile(ascii(path.as_posix()), "its name is not UTF-8", keeps_old=False)
-            continue
-        is_folder = entry.is_dir(follow_symlinks=False)
-        reason = _why_not(entry.name, f"{inside}{entry.name}", rules, choice, is_folder=is_folder)
-        is_meant = is_folder or choice.concerns(entry.name)
-        if is_folder and path == own_folder:
-            continue
-        if reason is not None and choice.names_left_out and is_meant and not is_hidden(entry.name):
-            yield RefusedFile(path.as_posix(), reason, keeps_old=False)
-        elif reason is None and is_folder:
-            yield path
-        elif reason is None and (is_meant or _is_link_to_folder(entry)):
-            yield from _checked(path, choice)
 
 
 def _is_link_to_folder(entry: os.DirEntry[str]) -> bool:
@@ -120,26 +84,18 @@ def _is_link_to_folder(entry: os.DirEntry[str]) -> bool:
         return True
 
 
-def _rules_above(target: Path, root: Path, choice: FileChoice) -> IgnoreRules | None:
+def _rules_above(target: Path, root: Path) -> IgnoreRules | None:
     """Those that hold for a target; None if they leave it out."""
     rules, above = IgnoreRules(), root
     for part in target.relative_to(root).parts:
         rules = _with_gitignore(rules, above, root)
         above /= part
-        inside = above.relative_to(root).as_posix()
-        if _why_not(part, inside, rules, choice, is_folder=above.is_dir()) is not None:
+        if rules.skips(above.relative_to(root).as_posix(), is_folder=above.is_dir()):
             return None
     return rules
 
 
-def _why_not(name: str, inside: str, rules: IgnoreRules, choice: FileChoice, *, is_folder: bool) -> str | None:
-    """Why a file or a folder is left out with all in it, by its path from the root; None if it is not."""
-    if is_folder and name in choice.left_out:
-        return VENDORED
-    return IGNORED if rules.skips(inside, is_folder=is_folder) else None
-
-
-def _checked(path: Path, choice: FileChoice) -> Iterator[FoundFile | RefusedFile]:
+def _checked(path: Path) -> Iterator[FoundFile | RefusedFile]:
     try:
         status = path.lstat()
     except OSError as error:
@@ -147,8 +103,8 @@ def _checked(path: Path, choice: FileChoice) -> Iterator[FoundFile | RefusedFile
         return
     if stat.S_ISLNK(status.st_mode):
         yield RefusedFile(path.as_posix(), "it is a link, which is not followed", keeps_old=False)
-    elif not choice.concerns(path.name):
-        yield RefusedFile(path.as_posix(), choice.no_other, keeps_old=False)
+    elif document_kind(path.name) is None:
+        yield RefusedFile(path.as_posix(), "it is neither Markdown nor text nor PDF", keeps_old=False)
     else:
         yield FoundFile(path, status.st_size, status.st_mtime_ns)
 

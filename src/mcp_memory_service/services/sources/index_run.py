@@ -5,15 +5,16 @@ next run goes on from there. The record of the root says whether links were reso
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
-from ...models import EmbeddedMemory, SourceRecord, Vector
+from ...models import EmbeddedMemory, Progress, SourceRecord, Vector, in_scope
+from ...storage.ports import Store
 from .catalogue import Catalogue
-from .changes import Changes, changes_among
 from .documents import Document, ReadDocument
-from .files import RefusedFile, found_files
-from .order import RunOrder
+from .files import FoundFile, RefusedFile, found_files
 from .reading import Reading
 from .reports import FileProblem, IndexReport
 from .root_records import is_root, is_settled, links_of, open_root, record_name
@@ -28,21 +29,40 @@ KnownVectors: TypeAlias = Mapping[tuple[str, str], tuple[Vector, ...]]
 """Of a heading and a text."""
 
 
-class IndexRun:
-    """Of all that is at or below the target of an order; links resolve within its root."""
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    files: Sequence[FoundFile]
+    """New, or touched since they were read."""
+    gone: Sequence[str]
+    refused: Sequence[RefusedFile]
+    unchanged: int
 
-    def __init__(self, order: RunOrder, reading: Reading) -> None:
-        self._storage = order.storage
+
+class IndexRun:
+    """Of all that is at or below `target`; links resolve within the root. `require_room` is asked before memories come
+    in addition. With `dry_run` nothing is written, and the report says what would be."""
+
+    def __init__(
+        self,
+        storage: Store,
+        reading: Reading,
+        target: Path,
+        require_room: Callable[[int], Awaitable[None]],
+        progress: Progress,
+        *,
+        own_folder: Path | None = None,
+        dry_run: bool = False,
+    ) -> None:
+        self._storage = storage
         self._reading = reading
-        self._namespace = order.namespace
-        self._root = order.root.as_posix()
-        self._target = order.target
-        self._require_room = order.require_room
-        self._progress = order.progress
-        self._own_folder = order.options.own_folder
-        self._dry_run = order.dry_run
-        self._anew = order.anew
-        self._report = IndexReport(self._root, order.target.as_posix(), order.dry_run)
+        self._namespace = reading.namespace
+        self._root = reading.root.as_posix()
+        self._target = target
+        self._require_room = require_room
+        self._progress = progress
+        self._own_folder = own_folder
+        self._dry_run = dry_run
+        self._report = IndexReport(self._root, target.as_posix(), dry_run)
         self._catalogue = Catalogue(self._root)
         self._refused_expected = False
         """Whether links may lead to a file that turned out to be no document."""
@@ -52,11 +72,8 @@ class IndexRun:
         records = await self._storage.list_sources(self._namespace, self._root, details=False)
         known = {each.source: each for each in records if not is_root(each)}
         of_root = next((each for each in records if each.source == record_name(self._root)), open_root(self._root))
-        found = found_files(self._target, self._reading.root, self._own_folder)
-        changes = await asyncio.to_thread(
-            lambda: changes_among(found, known, self._target, self._reading.fingerprint, anew=self._anew)
-        )
-        report.documents, report.unchanged, report.links = len(known), len(changes.unchanged), links_of(of_root)
+        changes = await asyncio.to_thread(self._changes, known)
+        report.documents, report.unchanged, report.links = len(known), changes.unchanged, links_of(of_root)
         for refused in changes.refused:
             self._refuse(refused)
         if not changes.files and not changes.gone and is_settled(of_root):
@@ -77,7 +94,27 @@ class IndexRun:
         await self._mark(self._catalogue.record if is_alone else open_root(self._root))
         return report
 
-    async def _look_up(self, changes: Changes, of_root: SourceRecord) -> None:
+    def _changes(self, known: Mapping[str, SourceRecord]) -> _Changes:
+        """By name, size and date alone: no file is opened."""
+        files: list[FoundFile] = []
+        refused: list[RefusedFile] = []
+        there: set[str] = set()
+        unchanged = 0
+        for found in found_files(self._target, self._reading.root, self._own_folder):
+            if isinstance(found, RefusedFile):
+                refused.append(found)
+                there |= {each for each in known if found.keeps_old and in_scope(each, found.source)}
+                continue
+            there.add(found.source)
+            record = known.get(found.source)
+            if record is not None and record.fingerprint == self._reading.fingerprint(found):
+                unchanged += 1
+            else:
+                files.append(found)
+        gone = [each for each in known if each not in there and in_scope(each, self._target.as_posix())]
+        return _Changes(files, gone, refused, unchanged)
+
+    async def _look_up(self, changes: _Changes, of_root: SourceRecord) -> None:
         """What is known of the documents that may change, and what the others are called."""
         asked = [*(file.source for file in changes.files), *changes.gone]
         settled: list[SourceRecord] = []
@@ -97,7 +134,7 @@ class IndexRun:
         whole = [record for record in records if record.details and not is_root(record)]
         return await asyncio.to_thread(lambda: list(map(Document.of, whole)))
 
-    async def _read(self, changes: Changes) -> None:
+    async def _read(self, changes: _Changes) -> None:
         """Read what was touched, and put what changed in the place of what was read before."""
         documents = self._catalogue.documents
         moved = {documents[source].digest: source for source in changes.gone if source in documents}
@@ -106,9 +143,8 @@ class IndexRun:
             self._progress("Indexing files", start, total)
             batch = changes.files[start : start + BATCH_FILES]
             known = dict(self._catalogue.documents)
-            before = {} if self._anew else known
             read = await asyncio.to_thread(
-                lambda: [self._reading.read(file, before.get(file.source)) for file in batch]  # noqa: B023 - awaited here
+                lambda: [self._reading.read(file, known.get(file.source)) for file in batch]  # noqa: B023 - awaited here
             )
             for each in read:
                 if not isinstance(each, RefusedFile):

@@ -22,5 +22,5 @@ def context_name(folder: str) -> str:
 
 
 def span_of(text: str) -> str:
-    """By which it is seen whether a file still has the text of a chunk, or the lines of a symbol."""
+    """By which it is seen whether a file still has the text of a chunk."""
     return hashlib.sha256(text.encode()).hexdigest()

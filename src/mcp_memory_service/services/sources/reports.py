@@ -1,9 +1,9 @@
 """What came of an index run, and what is indexed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
-from ...models import JsonValue, StoreStats
+from ...models import StoreStats
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,30 +12,6 @@ class FileProblem:
 
     source: str
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class CodeCounts:
-    """What all code of a root consists of."""
-
-    symbols: int = 0
-    edges: Mapping[str, int] = field(default_factory=dict[str, int])
-    """By kind."""
-    certainty: Mapping[str, int] = field(default_factory=dict[str, int])
-    """All edges but `contains`, by how sure they are; `open` are calls that may mean a symbol and were not resolved."""
-    languages: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Files that were read."""
-    left_out: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Files and folders that were not, by the reason."""
-
-    @property
-    def said(self) -> Mapping[str, JsonValue]:
-        """As the record of a root keeps it."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
-
-    @classmethod
-    def of(cls, said: Mapping[str, JsonValue]) -> "CodeCounts":
-        return cls(**{each.name: said[each.name] for each in fields(cls) if each.name in said})  # pyright: ignore[reportArgumentType] -- as `said` made it
 
 
 @dataclass
@@ -62,8 +38,6 @@ class IndexReport:
     chunks_deleted: int = 0
     links: Mapping[str, int] = field(default_factory=dict[str, int])
     """Of all documents of the root: how many links there are by what became of them."""
-    code: CodeCounts | None = None
-    """Of a run that reads code, in which chunks are symbols and documents are files of code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +46,7 @@ class IndexedRoot:
     documents: int
     settled: bool
     """Whether the last run came to its end, and nothing was taken out since: else the next one looks at all again."""
-    said: Mapping[str, JsonValue]
-    """What was counted then: the links of documents by what became of them, or what `CodeCounts` has."""
+    links: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,12 @@
-"""The record of a root, among those of its files: whether its links or edges are settled, and what is said of all.
+"""The record of a root, among those of its documents: whether its links are settled, and what its documents are called.
 
-What is counted is in the fingerprint, which is read without any details; what documents are called is in the details
+How links were resolved is in the fingerprint, which is read without any details; the names are in the details
 (`catalogue.py`), so that an edit of two files does not need the records of all.
 """
 
 import json
 from collections.abc import Mapping
 from secrets import token_hex
-from typing import cast
 
 from ...models import JsonValue, SourceRecord
 
@@ -30,8 +29,8 @@ def open_root(root: str) -> SourceRecord:
     return SourceRecord(record_name(root), _OPEN + token_hex(8))
 
 
-def settled_root(root: str, said: Mapping[str, JsonValue], details: Mapping[str, JsonValue]) -> SourceRecord:
-    return SourceRecord(record_name(root), _SETTLED + json.dumps(dict(said)), details)
+def settled_root(root: str, links: Mapping[str, int], names: JsonValue) -> SourceRecord:
+    return SourceRecord(record_name(root), _SETTLED + json.dumps(dict(links)), {"names": names})
 
 
 def is_root(record: SourceRecord) -> bool:
@@ -42,11 +41,6 @@ def is_settled(record: SourceRecord) -> bool:
     return record.fingerprint.startswith(_SETTLED)
 
 
-def said_of(record: SourceRecord) -> Mapping[str, JsonValue]:
-    """What was counted when its files were last settled."""
-    return json.loads(record.fingerprint.removeprefix(_SETTLED)) if is_settled(record) else {}
-
-
 def links_of(record: SourceRecord) -> Mapping[str, int]:
-    """How many links the documents of a root had, by what became of them."""
-    return cast("Mapping[str, int]", said_of(record))
+    """How many links its documents had, by what became of them, when they were last settled."""
+    return json.loads(record.fingerprint.removeprefix(_SETTLED)) if is_settled(record) else {}

@@ -6,22 +6,31 @@ from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from ...errors import Forbidden, IndexRunning, InvalidInput, MemoryServiceError
 from ...models import Progress, SourceRecord, in_scope
 from ...storage.ports import Store
-from .changes import REFUSAL
 from .names import NEVER_INDEXED
-from .order import DocumentOptions, IndexRuns, RunOrder, run_documents
 from .reports import IndexedRoot, IndexReport, IndexStatus, Running
-from .root_records import is_root, is_settled, open_root, record_name, root_of, said_of
+from .root_records import is_root, is_settled, links_of, open_root, record_name, root_of
 from .vectors import VectorBacklog, unseen
 
 logger = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 20.0
 """So long a door waits for a run before it answers that it goes on: clients give up after a minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentOptions:
+    roots: tuple[Path, ...] = ()
+    """Folders that REST and MCP may have indexed."""
+    own_folder: Path | None = None
+    """Where the store is: never indexed."""
+    mentions: bool = False
+    """Whether titles that stand in a text count as weak links."""
+    folder_context: bool = False
+    """Whether what folders say of themselves comes along with what is found in them."""
 
 
 @dataclass
@@ -34,8 +43,6 @@ class Runs:
     running: Running | None = None
     last: IndexReport | None = None
     failed: str | None = None
-    kept: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What a run leaves for the next one."""
 
     @property
     def is_idle(self) -> bool:
@@ -53,8 +60,7 @@ class Runs:
 
 
 class Sources:
-    """Of one namespace, files of one sort, which `run` reads. `require_room` is asked before memories come in addition,
-    `changed` told after a run."""
+    """Of one namespace. `require_room` is asked before memories come in addition, `changed` told after a run."""
 
     def __init__(
         self,
@@ -65,7 +71,6 @@ class Sources:
         require_room: Callable[[int], Awaitable[None]],
         changed: Callable[[], None],
         runs: Runs,
-        run: IndexRuns = run_documents,
     ) -> None:
         self._storage = storage
         self._backlog = backlog
@@ -74,7 +79,6 @@ class Sources:
         self._require_room = require_room
         self._changed = changed
         self._runs = runs
-        self._run_files = run
 
     def with_room(self, require_room: Callable[[int], Awaitable[None]]) -> "Sources":
         """The same for a caller who may only store so many."""
@@ -82,34 +86,30 @@ class Sources:
         held._require_room = require_room
         return held
 
-    async def index(
-        self, path: Path, *, dry_run: bool = False, anew: bool = False, progress: Progress = unseen
-    ) -> IndexReport:
-        """Bring a folder, or one file, up to date; its words can be found when this returns, its vectors follow. With
-        `anew` every file is read again, whatever is known of it."""
-        return await self._index(await asyncio.to_thread(self._target, path), progress, dry_run=dry_run, anew=anew)
+    async def index(self, path: Path, *, dry_run: bool = False, progress: Progress = unseen) -> IndexReport:
+        """Bring a folder, or one file, up to date; its words can be found when this returns, its vectors follow."""
+        return await self._index(await asyncio.to_thread(self._target, path), progress, dry_run=dry_run)
 
-    async def _index(
-        self, target: Path, progress: Progress, *, dry_run: bool = False, anew: bool = False
-    ) -> IndexReport:
+    async def _index(self, target: Path, progress: Progress, *, dry_run: bool = False) -> IndexReport:
         """Of a path without links in it, as it was looked up."""
+        from .index_run import IndexRun  # noqa: PLC0415 - with the parsers, which few commands need
+        from .reading import Reading  # noqa: PLC0415
+
         async with self._runs.one_at_a_time:
             roots = [Path(root_of(each)) for each in await self._records() if is_root(each)]
             root = await asyncio.to_thread(_root_of, target, roots)
-            order = RunOrder(
+            reading = Reading(root, self._namespace, self._options.mentions)
+            run = IndexRun(
                 self._storage,
-                self._namespace,
-                root,
+                reading,
                 target,
                 self._require_room,
                 progress,
-                self._options,
-                dry_run,
-                anew,
-                self._runs.kept,
+                own_folder=self._options.own_folder,
+                dry_run=dry_run,
             )
             try:
-                report = await self._run_files(order)
+                report = await run.run()
             finally:
                 self._changed()
             if not dry_run:
@@ -126,7 +126,7 @@ class Sources:
         waiting = (await self._storage.stats(self._namespace)).awaiting_vectors
         return await self._backlog.work_off(self._namespace, progress, waiting)
 
-    async def start(self, path: str, *, dry_run: bool = False, anew: bool = False) -> IndexStatus:
+    async def start(self, path: str, *, dry_run: bool = False) -> IndexStatus:
         """For callers who may only name what the owner allows: a run that goes on in the background if it takes long.
         Asked for again, it is waited for once more."""
         target = await asyncio.to_thread(self._allowed, Path(path))
@@ -134,23 +134,23 @@ class Sources:
         if dry_run or target != runs.target:
             runs.require_idle()
         if dry_run:
-            return replace(await self.status(), last=await self._index(target, unseen, dry_run=True, anew=anew))
+            return replace(await self.status(), last=await self._index(target, unseen, dry_run=True))
         if runs.is_idle:
             runs.last = runs.failed = None
             runs.target, runs.running = target, Running(target.as_posix(), "Looking for changes", 0, 0)
-            runs.task = asyncio.create_task(self._run(target, anew=anew))
+            runs.task = asyncio.create_task(self._run(target))
         assert runs.task is not None
         await asyncio.wait({runs.task}, timeout=ANSWER_SECONDS)
         return await self.status()
 
-    async def _run(self, target: Path, *, anew: bool) -> None:
+    async def _run(self, target: Path) -> None:
         runs = self._runs
 
         def progress(doing: str, done: int, total: int) -> None:
             runs.running = Running(target.as_posix(), doing, done, total)
 
         try:
-            runs.last = await self._index(target, progress, anew=anew)
+            runs.last = await self._index(target, progress)
         except MemoryServiceError as error:
             runs.failed = error.message
             logger.warning("The index run of %s did not come to its end: %s", target, error.message)
@@ -163,10 +163,10 @@ class Sources:
 
     async def status(self) -> IndexStatus:
         records, stats = await self._records(), await self._storage.stats(self._namespace)
-        files = [each.source for each in records if not is_root(each) and REFUSAL not in each.fingerprint]
+        documents = [each.source for each in records if not is_root(each)]
         return IndexStatus(
             tuple(
-                IndexedRoot(root_of(each), _within(root_of(each), files), is_settled(each), said_of(each))
+                IndexedRoot(root_of(each), _within(root_of(each), documents), is_settled(each), links_of(each))
                 for each in filter(is_root, records)
             ),
             stats,
@@ -189,7 +189,7 @@ class Sources:
                 if root != asked and in_scope(asked, root):  # its links may have led there
                     await self._storage.relink_source(self._namespace, record_name(root), (), open_root(root))
             self._changed()
-        return sum(not is_root(each) and REFUSAL not in each.fingerprint for each in inside)
+        return sum(not is_root(each) for each in inside)
 
     async def _records(self) -> list[SourceRecord]:
         return await self._storage.list_sources(self._namespace, details=False)

@@ -14,7 +14,6 @@ from ...hybrid_search.text.dates import EXAMPLES, EXAMPLES_AHEAD
 from ...models import (
     KINDS_OF_FILES,
     LISTED_KINDS,
-    MAX_EXPANSION_DEPTH,
     MAX_METADATA_CHARS,
     MAX_TAGS,
     MIN_PREFIX_DIGITS,
@@ -22,13 +21,11 @@ from ...models import (
     JsonValue,
     ListRequest,
     MemoryFilter,
-    MemoryKind,
     MemoryPatch,
     Metadata,
     MetadataIs,
     SearchRequest,
     fold_tag,
-    is_code,
     json_chars,
 )
 from ...timestamps import EARLIEST_MICROSECONDS, MICROSECONDS_PER_DAY, When, to_microseconds
@@ -197,12 +194,6 @@ def checked_search(request: SearchRequest) -> SearchRequest:
     check_page(request.page, request.page_size)
     check_fraction(request.min_similarity, "min_similarity", low=-1.0)
     check_fraction(request.alpha, "alpha")
-    if request.graph_expansion is not None and not 1 <= request.graph_expansion.depth <= MAX_EXPANSION_DEPTH:
-        raise InvalidInput(
-            f"The depth of graph_expansion must be 1 to {MAX_EXPANSION_DEPTH}.",
-            reason="depth_out_of_range",
-            field="graph_expansion",
-        )
     alpha = alpha_from_weights(request.alpha, request.fts_weight, request.vector_weight)
     return replace(request, alpha=alpha, fts_weight=None, vector_weight=None)
 
@@ -221,10 +212,8 @@ def checked_filter(namespace: str, request: SearchRequest | ListRequest, now: da
         if path is not None:
             check_path(path, field)
     kinds = request.kinds
-    if isinstance(request, ListRequest):
-        kinds = kinds or LISTED_KINDS
-    elif "code" in kinds:
-        kinds = _kinds_beside_code(kinds, namespace)
+    if isinstance(request, ListRequest) and not kinds:
+        kinds = LISTED_KINDS
     return MemoryFilter(
         namespace,
         tuple(dict.fromkeys(fold_tag(tag) for tag in checked_tags(request.tags or ()))),
@@ -239,13 +228,6 @@ def checked_filter(namespace: str, request: SearchRequest | ListRequest, now: da
         metadata=_checked_metadata_filter(request.metadata),
         **_life_of(request, now),
     )
-
-
-def _kinds_beside_code(kinds: Sequence[MemoryKind], namespace: str) -> tuple[MemoryKind, ...]:
-    """In the namespace of code there is nothing else, and in any other no code; where that leaves all there is, nothing
-    is filtered."""
-    beside: list[MemoryKind] = [kind for kind in kinds if kind != "code"]
-    return () if is_code(namespace) or {*LISTED_KINDS, *KINDS_OF_FILES} <= {*beside, "code"} else tuple(beside)
 
 
 def _life_of(request: SearchRequest | ListRequest, now: datetime) -> _LifeFilter:

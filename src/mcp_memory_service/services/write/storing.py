@@ -1,10 +1,9 @@
 """Storing: check what comes in, embed what is new, keep all of it or nothing."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
-from functools import partial
 
 from ...embeddings.base import Embedder
 from ...embeddings.chunks import embed_chunks
@@ -118,15 +117,8 @@ class Storing:
         return [EmbeddedMemory(memory, vectors[memory.content_hash]) for memory in memories]
 
     async def require_room(self, new: int) -> None:
-        await self.room_in(self._namespace)(new)
-
-    def room_in(self, namespace: str) -> Callable[[int], Awaitable[None]]:
-        """Refuses more than there is room for: what is kept beside a namespace may be as much again."""
-        return partial(self._require_room, namespace)
-
-    async def _require_room(self, namespace: str, new: int) -> None:
         limit = self._limits.max_memories
-        if limit is not None and await self._storage.count_all_memories(namespace) + new > limit:
+        if limit is not None and await self._storage.count_all_memories(self._namespace) + new > limit:
             raise QuotaExceeded(
                 f"The namespace may have {limit} memories, and has no room for {new} more: delete some first.",
                 QUOTA_RETRY_SECONDS,

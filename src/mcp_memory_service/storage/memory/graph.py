@@ -1,10 +1,9 @@
 """Sessions, names and edges of an in-memory store."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...models import Candidate, Edge, EdgeKind, Linked, MemoryFilter, in_document_order
-from ..links import MAX_FOLLOWED, MAX_LINKS, MAX_NAMED, EdgeOf, linked_by
+from ...models import LINK_KINDS, Candidate, Edge, EdgeKind, Linked, MemoryFilter, in_document_order
+from ..links import MAX_LINKS, MAX_NAMED, EdgeOf, linked_by
 from ..merging import edges_by_origin
 from .contents import Contents
 
@@ -38,11 +37,6 @@ def edges_to(
     return {each: edges for each, edges in found.items() if edges}
 
 
-def count_edges(contents: Contents, namespace: str) -> list[EdgeCount]:
-    own = [edge for (owner, _), kept in contents.edges.items() if owner == namespace for edge in kept.values()]
-    return edge_counts(Counter((edge.kind, edge.certainty, edge.weight != 0.0) for edge in own))
-
-
 def adjacent(contents: Contents, asked: Sequence[str], limit: int, where: MemoryFilter) -> list[Candidate]:
     there = [contents.memories.get((where.namespace, each)) for each in asked]
     places = {
@@ -58,40 +52,23 @@ def adjacent(contents: Contents, asked: Sequence[str], limit: int, where: Memory
 
 def linked(contents: Contents, asked: Sequence[str], limit: int, where: MemoryFilter) -> list[Linked]:
     namespace = where.namespace
-    there = [each for each in dict.fromkeys(asked) if (namespace, each) in contents.memories]
-    edges = (edge for each in there for edge in _links_of(contents, namespace, each))
-    return linked_by(edges, *_ends(contents, where), limit)
-
-
-def followed(
-    contents: Contents, asked: Sequence[str], limit: int, where: MemoryFilter, kinds: Sequence[EdgeKind], *, out: bool
-) -> list[Linked]:
-    edges: list[EdgeOf] = []
-    for each in dict.fromkeys(asked):
-        of_each = (edges_from if out else edges_to)(contents, where.namespace, [each], kinds).get(each, [])
-        leading = [edge for edge in of_each if edge.weight != 0.0 and (out or edge.from_id != each)]
-        there = (where.namespace, each) in contents.memories
-        edges += [EdgeOf(each, edge, 1, 1) for edge in leading[:MAX_FOLLOWED] if there]
-    return linked_by(edges, *_ends(contents, where), limit)
-
-
-def _ends(contents: Contents, where: MemoryFilter) -> tuple[dict[str, Candidate], dict[str, list[Candidate]]]:
-    """What passes, by its id and by its names."""
-    by_id = {stored.memory.content_hash: stored.candidate(0.0) for stored in contents.passing(where)}
-    names = resolve(contents, where.namespace, _names_in(contents, where.namespace))
+    passing = {stored.memory.content_hash: stored for stored in contents.passing(where)}
+    by_id = {each: stored.candidate(0.0) for each, stored in passing.items()}
     by_name = {
         name: sorted((by_id[each] for each in called if each in by_id), key=in_document_order)[:MAX_NAMED]
-        for name, called in names.items()
+        for name, called in resolve(contents, namespace, _names_in(contents, namespace)).items()
     }
-    return by_id, by_name
+    there = [each for each in dict.fromkeys(asked) if (namespace, each) in contents.memories]
+    edges = (edge for each in there for edge in _links_of(contents, namespace, each))
+    return linked_by(edges, by_id, by_name, limit)
 
 
 def _links_of(contents: Contents, namespace: str, asked: str) -> Iterator[EdgeOf]:
     everywhere = [edge for (owner, _), kept in contents.edges.items() if owner == namespace for edge in kept.values()]
-    links = [edge for edge in everywhere if edge.is_link]
-    out = [edge for edge in edges_from(contents, namespace, [asked], ()).get(asked, []) if edge.is_link]
-    leading = edges_to(contents, namespace, [asked], ()).get(asked, [])
-    back = [edge for edge in leading if edge.is_link and edge.from_id != asked]
+    links = [edge for edge in everywhere if edge.kind in LINK_KINDS]
+    out = edges_from(contents, namespace, [asked], LINK_KINDS).get(asked, [])
+    leading = edges_to(contents, namespace, [asked], LINK_KINDS).get(asked, [])
+    back = [edge for edge in leading if edge.from_id != asked]
     for edge in out if len(out) <= MAX_LINKS else ():
         same_end = {other.from_id for other in links if (other.to, other.by_name) == (edge.to, edge.by_name)}
         yield EdgeOf(asked, edge, len(out), min(len(same_end), MAX_LINKS))

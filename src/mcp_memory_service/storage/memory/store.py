@@ -13,7 +13,6 @@ from ...models import (
     Candidate,
     CorpusStatistics,
     Edge,
-    EdgeCount,
     EdgeKind,
     EmbeddedMemory,
     Feedback,
@@ -78,7 +77,7 @@ class MemoryStore:
 
     # --- searching
 
-    async def search(self, work: SearchWork[T], **_: object) -> T:  # always part by part, and alike everywhere
+    async def search(self, work: SearchWork[T], *, part_by_part: bool = False) -> T:  # noqa: ARG002 - it always is
         return await Concurrent().run(self, work)
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
@@ -117,11 +116,6 @@ class MemoryStore:
 
     async def linked(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Linked]:
         return graph.linked(self._contents, content_hashes, limit, where)
-
-    async def followed(
-        self, content_hashes: Sequence[str], limit: int, where: MemoryFilter, kinds: Sequence[EdgeKind], *, out: bool
-    ) -> list[Linked]:
-        return graph.followed(self._contents, content_hashes, limit, where, kinds, out=out)
 
     async def chunk_similarities(
         self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
@@ -334,9 +328,6 @@ class MemoryStore:
     ) -> dict[str, list[Edge]]:
         return graph.edges_to(self._contents, namespace, ids, kinds)
 
-    async def count_edges(self, namespace: str) -> list[EdgeCount]:
-        return graph.count_edges(self._contents, namespace)
-
     async def resolve(self, namespace: str, names: Sequence[str]) -> dict[str, list[str]]:
         return graph.resolve(self._contents, namespace, names)
 
@@ -377,9 +368,6 @@ class MemoryStore:
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        return ()
-
-    def slowed_by(self, namespace: str) -> tuple[str, ...]:  # noqa: ARG002 - by nothing anywhere
         return ()
 
     async def wait_ready(self) -> None:

@@ -12,7 +12,7 @@ from .graph import GraphStore
 from .health import StoreHealth
 from .learning import LearningStore
 from .reads import MemoryReads
-from .search import PageReads, SearchReads, SearchStore, SearchWork, Snapshot, StartRead
+from .search import SearchReads, SearchStore, SearchWork, Snapshot, StartRead
 from .writes import KEYS_KEPT_MICROSECONDS, MemoryWrites
 
 TextAnalyzer: TypeAlias = Callable[[str, Sequence[str]], IndexedText]
@@ -29,7 +29,6 @@ __all__ = [
     "LearningStore",
     "MemoryReads",
     "MemoryWrites",
-    "PageReads",
     "SearchReads",
     "SearchStore",
     "SearchWork",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from ...models import Edge, EdgeCount, EdgeKind, EmbeddedMemory, SourceOutcome, SourceRecord
+from ...models import Edge, EdgeKind, EmbeddedMemory, SourceOutcome, SourceRecord
 
 
 class GraphStore(Protocol):
@@ -70,9 +70,4 @@ class GraphStore(Protocol):
 
     async def resolve(self, namespace: str, names: Sequence[str]) -> dict[str, list[str]]:
         """The ids of the memories that have each of these names, in order; names that nobody has are left out."""
-        ...
-
-    async def count_edges(self, namespace: str) -> list[EdgeCount]:
-        """How many edges start in a namespace, by kind, certainty (none comes first) and whether they lead anywhere, in
-        that order. It may read all of them: not for a search."""
         ...

@@ -10,10 +10,6 @@ class StoreHealth(Protocol):
         slowly."""
         ...
 
-    def slowed_by(self, namespace: str) -> tuple[str, ...]:
-        """Likewise, of searches within one namespace: code has an index of its own."""
-        ...
-
     async def wait_ready(self) -> None:
         """Return when searches are as fast as they get: an index that is being built or brought up to date is waited
         for."""

@@ -4,38 +4,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from ...models import (
-    DEFAULT_NAMESPACE,
-    Candidate,
-    CorpusStatistics,
-    EdgeKind,
-    Linked,
-    Memory,
-    MemoryFilter,
-    QueryTerms,
-    TextMatches,
-    Vector,
-)
+from ...models import Candidate, CorpusStatistics, Linked, Memory, MemoryFilter, QueryTerms, TextMatches, Vector
 
 T = TypeVar("T")
 
 
-class PageReads(Protocol):
-    """What a page of a ranking is made from."""
-
-    async def chunk_similarities(
-        self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
-    ) -> dict[str, list[float]]:
-        """The cosine similarity of each chunk of these memories to a vector, in the order of the text; unknown ids, and
-        those of memories without vectors, are left out."""
-        ...
-
-    async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
-        """In the order asked; unknown ids are left out."""
-        ...
-
-
-class SearchReads(PageReads, Protocol):
+class SearchReads(Protocol):
     """What a search asks. Every filter is applied inside the engine's query. What one namespace holds changes no answer
     to another."""
 
@@ -80,13 +54,11 @@ class SearchReads(PageReads, Protocol):
         """
         ...
 
-    async def followed(
-        self, content_hashes: Sequence[str], limit: int, where: MemoryFilter, kinds: Sequence[EdgeKind], *, out: bool
-    ) -> Sequence[Linked]:
-        """What these point at by edges of these kinds or, unless `out`, what points at them so, as far as it passes the
-        filter: in the order asked, of each in the order of the keys of the edges, at most `limit`. Of one that has more
-        than `MAX_FOLLOWED` edges, so many of them. Edges without weight lead nowhere, and no memory to itself. Unlike
-        `linked`, it counts no degrees, which are 1, and passes no hub by."""
+    async def chunk_similarities(
+        self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
+    ) -> dict[str, list[float]]:
+        """The cosine similarity of each chunk of these memories to a vector, in the order of the text; unknown ids, and
+        those of memories without vectors, are left out."""
         ...
 
     async def tags_version(self, namespace: str) -> int:
@@ -95,6 +67,10 @@ class SearchReads(PageReads, Protocol):
         ...
 
     async def count_all_memories(self, namespace: str) -> int: ...
+
+    async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
+        """In the order asked; unknown ids are left out."""
+        ...
 
 
 class StartRead(Protocol):
@@ -117,8 +93,8 @@ SearchWork: TypeAlias = Callable[[Snapshot], Coroutine[Any, Any, T]]
 
 
 class SearchStore(SearchReads, Protocol):
-    async def search(self, work: SearchWork[T], *, part_by_part: bool = False, namespace: str = DEFAULT_NAMESPACE) -> T:
-        """Run a search, which asks mostly for what is in a namespace. Where its reads wait for nothing, one thread does
-        all of it on one snapshot of the store; it may then be started once more if it fails. `part_by_part` asks each
-        read by itself all the same: for so many candidates that one thread would be busy with them for long."""
+    async def search(self, work: SearchWork[T], *, part_by_part: bool = False) -> T:
+        """Run a search. Where its reads wait for nothing, one thread does all of it on one snapshot of the store; it
+        may then be started once more if it fails. `part_by_part` asks each read by itself all the same: for so many
+        candidates that one thread would be busy with them for long."""
         ...

@@ -13,7 +13,7 @@ from .connection import QdrantConnection
 from .options import CollectionLayout
 from .points import DENSE, TAGS, TERMS
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 4
 METADATA_KEY = "mcp_memory"
 
 # Upserts that only insert, or only update what is as we saw it, are known since 1.17.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from qdrant_client import models
 
 from ...lru import LruCache
-from ...models import MemoryFilter, code_of, history_of, trash_of
+from ...models import MemoryFilter, history_of, trash_of
 from .connection import QdrantConnection
 from .filters import any_of, every_memory, passing
 
@@ -118,7 +118,7 @@ class CountedCorpus:
         return list(await asyncio.gather(*(self.count(each, exact=exact or _is_phrase(each)) for each in conditions)))
 
     async def is_all(self) -> bool:
-        """Whether there are no others. In a large store a little history, trash and code of its own does not count, as
+        """Whether there are no others. In a large store a little history and trash of its own does not count, as
         deletions do not that the index has not cleared away yet."""
         if self._of_all is None or self._where is None:
             return True
@@ -127,7 +127,7 @@ class CountedCorpus:
         own, together = (await self.corpus()).memories, (await self._of_all.corpus()).memories
         if own <= COUNTED_EXACTLY or not 0 < together - own <= own * NOTICEABLE_CHANGE:
             return own >= together
-        annexes = [annex(self._where.namespace) for annex in (history_of, trash_of, code_of)]
+        annexes = [history_of(self._where.namespace), trash_of(self._where.namespace)]
         return own + await self._connection.count(models.Filter(must=[any_of("namespace", annexes)])) >= together
 
     async def count(self, condition: models.Condition, *, exact: bool = True) -> int:

@@ -17,9 +17,7 @@ from ...hybrid_search.bm25 import length_norm, term_weight
 from ...models import (
     MIN_PREFIX_DIGITS,
     Candidate,
-    Certainty,
     Edge,
-    EdgeKind,
     IndexedText,
     JsonValue,
     Memory,
@@ -157,7 +155,7 @@ def attached_payload(attached: Attached) -> dict[str, Any]:
     return {
         "requests": list(attached.requests),
         # As text, as metadata is: a server rounds some numbers.
-        "edges": json.dumps(list(map(_edge_parts, edges)), ensure_ascii=False) if edges else "",
+        "edges": json.dumps([(e.to, e.kind, e.weight, e.by_name) for e in edges], ensure_ascii=False) if edges else "",
         "edge_targets": [edge_target(edge.to, by_name=edge.by_name) for edge in edges],
         "generation": attached.generation,
     }
@@ -168,25 +166,10 @@ def attached_from(payload: Payload) -> Attached:
 
 
 def edges_from(payload: Payload) -> tuple[Edge, ...]:
-    return tuple(_edge(payload["content_hash"], *parts) for parts in json.loads(payload.get("edges") or "[]"))
-
-
-def _edge(
-    from_id: str,
-    to: str,
-    kind: EdgeKind,
-    weight: float,
-    by_name: bool,
-    lines: Sequence[int] = (),
-    certainty: Certainty | None = None,
-) -> Edge:
-    return Edge(from_id, to, kind, weight, by_name=by_name, lines=tuple(lines), certainty=certainty)
-
-
-def _edge_parts(edge: Edge) -> tuple[JsonValue, ...]:
-    """Most edges have no lines and no certainty: those are left out."""
-    parts = (edge.to, edge.kind, edge.weight, edge.by_name)
-    return (*parts, edge.lines, edge.certainty) if edge.lines or edge.certainty else parts
+    found = json.loads(payload.get("edges") or "[]")
+    return tuple(
+        Edge(payload["content_hash"], to, kind, weight, by_name=by_name) for to, kind, weight, by_name in found
+    )
 
 
 def edge_target(to: str, *, by_name: bool) -> str:

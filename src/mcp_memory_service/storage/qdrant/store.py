@@ -9,7 +9,6 @@ from ...models import (
     Candidate,
     CorpusStatistics,
     Edge,
-    EdgeCount,
     EdgeKind,
     EmbeddedMemory,
     Feedback,
@@ -107,7 +106,7 @@ class QdrantStorage:
         async with self._writing([*(item.memory.namespace for item in items), *superseded]):
             return await self._mover.store(checked)
 
-    async def search(self, work: SearchWork[T], **_: object) -> T:  # always part by part, and alike everywhere
+    async def search(self, work: SearchWork[T], *, part_by_part: bool = False) -> T:  # noqa: ARG002 - it always is
         return await Concurrent().run(self, work)
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> list[Candidate]:
@@ -130,11 +129,6 @@ class QdrantStorage:
 
     async def linked(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Linked]:
         return await links.linked(self._connection, content_hashes, limit, where)
-
-    async def followed(
-        self, content_hashes: Sequence[str], limit: int, where: MemoryFilter, kinds: Sequence[EdgeKind], *, out: bool
-    ) -> list[Linked]:
-        return await links.followed(self._connection, content_hashes, limit, where, kinds, out=out)
 
     async def chunk_similarities(
         self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
@@ -249,9 +243,6 @@ class QdrantStorage:
     ) -> dict[str, list[Edge]]:
         return await graph.incoming(self._connection, namespace, ids, kinds)
 
-    async def count_edges(self, namespace: str) -> list[EdgeCount]:
-        return await graph.count_edges(self._connection, namespace)
-
     async def resolve(self, namespace: str, names: Sequence[str]) -> dict[str, list[str]]:
         return await graph.resolve(self._connection, namespace, names)
 
@@ -292,9 +283,6 @@ class QdrantStorage:
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        return ()
-
-    def slowed_by(self, namespace: str) -> tuple[str, ...]:  # noqa: ARG002 - by nothing anywhere
         return ()
 
     async def close(self) -> None:

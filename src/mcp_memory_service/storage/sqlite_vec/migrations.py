@@ -288,13 +288,6 @@ ALTER TABLE memories ADD COLUMN awaits_vectors INTEGER CHECK (awaits_vectors = 1
 CREATE INDEX memories_awaiting_vectors ON memories (namespace) WHERE awaits_vectors IS NOT NULL;
 """
 
-# The code graph (docs/adr/0027). Most edges have neither.
-_VERSION_10 = """
--- Where in its source an edge is said, divided by commas; and how sure it is.
-ALTER TABLE edges ADD COLUMN lines TEXT;
-ALTER TABLE edges ADD COLUMN certainty TEXT CHECK (certainty IN ('certain', 'likely', 'guess'));
-"""
-
 
 def _fill_words(connection: apsw.Connection, analyze: TextAnalyzer) -> None:
     tags = "(SELECT json_group_array(display ORDER BY position) FROM memory_tags WHERE memory_id = id)"
@@ -345,6 +338,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(_VERSION_7, _count_words),
     Migration(_VERSION_8),
     Migration(_VERSION_9),
-    Migration(_VERSION_10),
 )
 """Number n brings a file of version n to n + 1; a released one is never changed."""

@@ -12,11 +12,9 @@ import apsw
 
 from ...errors import MemoryServiceError, StorageFull, StorageUnavailable
 from ...models import (
-    DEFAULT_NAMESPACE,
     Candidate,
     CorpusStatistics,
     Edge,
-    EdgeCount,
     EdgeKind,
     EmbeddedMemory,
     Feedback,
@@ -38,8 +36,6 @@ from ...models import (
     Tuning,
     Vector,
     VectorSample,
-    is_code,
-    is_main,
     trash_of,
 )
 from ...private_files import remove_abandoned
@@ -51,8 +47,7 @@ from ..vectors import checked_items
 from .file.connection import real_path, translated_errors
 from .file.connections import ConnectionPool
 from .file.filesystems import require_trustworthy
-from .index import IndexFactory, SearchIndex
-from .indexes import Indexes
+from .index import IndexFactory, SearchIndex, index_file
 from .opening import pinned_in, prepared_pool
 from .prepared_text import PreparedText
 from .queries import feedback as learning
@@ -77,13 +72,12 @@ class SqliteVecStorage:
     """Open with `await SqliteVecStorage.open(...)`; any number of processes may have the file open at once."""
 
     def __init__(
-        self, connections: ConnectionPool, model_id: str, analyze: TextAnalyzer, index: IndexFactory | None = None
+        self, connections: ConnectionPool, model_id: str, analyze: TextAnalyzer, index: SearchIndex | None = None
     ) -> None:
         self.connections = connections
         self._model_id = model_id
         self._analyze = analyze
-        self._indexes = Indexes(connections, model_id, index)
-        self.index = self._indexes.of_memories
+        self.index = index
         self._searching = asyncio.Semaphore(SEARCHES_AT_ONCE)
         self._try_erasing_after = 0.0
 
@@ -102,7 +96,7 @@ class SqliteVecStorage:
         stores are searched in memory; it takes a moment to be ready, so that it is for processes that stay."""
         await asyncio.to_thread(require_trustworthy, path, on_any_filesystem=on_any_filesystem)
         connections = await asyncio.to_thread(prepared_pool, path, model_id, dimension, analyze)
-        return cls(connections, model_id, analyze, index)
+        return cls(connections, model_id, analyze, index(connections, model_id) if index else None)
 
     @classmethod
     async def open_existing(
@@ -126,52 +120,42 @@ class SqliteVecStorage:
 
         return await self._write(store_all)
 
-    async def search(self, work: SearchWork[T], *, part_by_part: bool = False, namespace: str = DEFAULT_NAMESPACE) -> T:
-        index = self._indexes.of(namespace)
-        if not part_by_part and index is not None and index.searches_are_brief:
+    async def search(self, work: SearchWork[T], *, part_by_part: bool = False) -> T:
+        if not part_by_part and self.index is not None and self.index.searches_are_brief:
             try:
                 async with self._searching:
-                    return await self._on_snapshot(lambda snapshot: Inline().run(snapshot, work), index)
+                    return await self._on_snapshot(lambda snapshot: Inline().run(snapshot, work))
             except StorageUnavailable as error:
                 logger.warning("Each part of the search is asked by itself: %s", error.message)
         return await Concurrent().run(self, work)
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        return await self._read(lambda snapshot: snapshot.retrieve(query_vector, limit, where), where.namespace)
+        return await self._read(lambda snapshot: snapshot.retrieve(query_vector, limit, where))
 
     async def search_by_tag(self, weights: Mapping[str, float], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        return await self._read(lambda snapshot: snapshot.search_by_tag(weights, limit, where), where.namespace)
+        return await self._read(lambda snapshot: snapshot.search_by_tag(weights, limit, where))
 
     async def search_by_text(self, terms: QueryTerms, limit: int, where: MemoryFilter) -> TextMatches:
-        return await self._read(lambda snapshot: snapshot.search_by_text(terms, limit, where), where.namespace)
+        return await self._read(lambda snapshot: snapshot.search_by_text(terms, limit, where))
 
     async def corpus_statistics(
         self, where: MemoryFilter, words: Sequence[str], tags: Sequence[str]
     ) -> CorpusStatistics:
-        return await self._read(lambda snapshot: snapshot.corpus_statistics(where, words, tags), where.namespace)
+        return await self._read(lambda snapshot: snapshot.corpus_statistics(where, words, tags))
 
     async def adjacent(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Candidate]:
-        return await self._read(lambda snapshot: snapshot.adjacent(content_hashes, limit, where), where.namespace)
+        return await self._read(lambda snapshot: snapshot.adjacent(content_hashes, limit, where))
 
     async def linked(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Linked]:
-        return await self._read(lambda snapshot: snapshot.linked(content_hashes, limit, where), where.namespace)
-
-    async def followed(
-        self, content_hashes: Sequence[str], limit: int, where: MemoryFilter, kinds: Sequence[EdgeKind], *, out: bool
-    ) -> Sequence[Linked]:
-        return await self._read(
-            lambda snapshot: snapshot.followed(content_hashes, limit, where, kinds, out=out), where.namespace
-        )
+        return await self._read(lambda snapshot: snapshot.linked(content_hashes, limit, where))
 
     async def chunk_similarities(
         self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
     ) -> dict[str, list[float]]:
-        return await self._read(
-            lambda snapshot: snapshot.chunk_similarities(query_vector, namespace, content_hashes), namespace
-        )
+        return await self._read(lambda snapshot: snapshot.chunk_similarities(query_vector, namespace, content_hashes))
 
     async def sample_vectors(self, where: MemoryFilter, limit: int) -> VectorSample:
-        return await self._read(lambda snapshot: snapshot.sample_vectors(where, limit), where.namespace)
+        return await self._read(lambda snapshot: snapshot.sample_vectors(where, limit))
 
     async def find_ids(self, namespace: str, prefix: str, limit: int) -> list[str]:
         return await self.connections.read(reads.find_ids, namespace, prefix, limit)
@@ -180,13 +164,13 @@ class SqliteVecStorage:
         return await self.connections.read(reads.all_tags, namespace)
 
     async def tags_version(self, namespace: str) -> int:
-        return await self._read(lambda snapshot: snapshot.tags_version(namespace), namespace)
+        return await self._read(lambda snapshot: snapshot.tags_version(namespace))
 
     async def count_all_memories(self, namespace: str) -> int:
-        return await self._read(lambda snapshot: snapshot.count_all_memories(namespace), namespace)
+        return await self._read(lambda snapshot: snapshot.count_all_memories(namespace))
 
     async def get_many(self, namespace: str, content_hashes: Sequence[str]) -> list[Memory]:
-        return await self._read(lambda snapshot: snapshot.get_many(namespace, content_hashes), namespace)
+        return await self._read(lambda snapshot: snapshot.get_many(namespace, content_hashes))
 
     async def list_memories(self, where: MemoryFilter, offset: int, limit: int) -> MemoryPage:
         return await self.connections.read(reads.page_of_memories, where, offset, limit)
@@ -283,9 +267,6 @@ class SqliteVecStorage:
     ) -> dict[str, list[Edge]]:
         return await self.connections.read(graph.edges_to, namespace, ids, kinds)
 
-    async def count_edges(self, namespace: str) -> list[EdgeCount]:
-        return await self.connections.read(graph.count_edges, namespace)
-
     async def resolve(self, namespace: str, names: Sequence[str]) -> dict[str, list[str]]:
         return await self.connections.read(graph.resolve, namespace, names)
 
@@ -328,33 +309,30 @@ class SqliteVecStorage:
         await self.connections.try_write(write)
 
     async def wait_ready(self) -> None:
-        await self._indexes.wait_ready()
+        if self.index:
+            await self.index.wait_ready()
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        return self.slowed_by(DEFAULT_NAMESPACE)
-
-    def slowed_by(self, namespace: str) -> tuple[str, ...]:
-        index = self._indexes.of(namespace)
-        return index.degraded if index else ()
+        return self.index.degraded if self.index else ()
 
     async def close(self) -> None:
         try:
-            await self._indexes.close()
+            if self.index:
+                await self.index.close()
         finally:
             await self.connections.close()
 
-    async def _read(self, read: Callable[[SnapshotReads], Coroutine[Any, Any, T]], namespace: str) -> T:
-        return await self._on_snapshot(lambda snapshot: run_without_loop(read(snapshot)), self._indexes.of(namespace))
+    async def _read(self, read: Callable[[SnapshotReads], Coroutine[Any, Any, T]]) -> T:
+        return await self._on_snapshot(lambda snapshot: run_without_loop(read(snapshot)))
 
-    async def _on_snapshot(self, work: Callable[[SnapshotReads], T], of_part: SearchIndex | None) -> T:
-        """On a snapshot of its own, with this index if it is ready."""
-        is_indexed = is_main if of_part is self._indexes.of_memories else is_code
+    async def _on_snapshot(self, work: Callable[[SnapshotReads], T]) -> T:
+        """On a snapshot of its own, with the index if it is ready."""
 
         def read(connection: apsw.Connection) -> T:
-            index = of_part.reader_for(connection) if of_part else None
+            index = self.index.reader_for(connection) if self.index else None
             try:
-                found = work(SnapshotReads(connection, index, self._require_unchanged, is_indexed))
+                found = work(SnapshotReads(connection, index, self._require_unchanged))
             except Exception:  # anything may come of an index that somebody writes to
                 if index is None or index.is_intact():
                     raise
@@ -381,14 +359,16 @@ class SqliteVecStorage:
         return await asyncio.to_thread(PreparedText, self._analyze, memories)
 
     def _forget_copies(self) -> None:
-        """The files of the indexes hold what was purged, if not as text; those of vocabularies have words of it, and
-        what a killed backup or export left, all of it."""
+        """The file of the index holds what was purged, if not as text; those of vocabularies have words of it, and what
+        a killed backup or export left, all of it."""
         with translated_errors():
             remove_concept_files(real_path(self.connections.path))
-            self._indexes.forget_files()
-            for part in remove_abandoned(real_path(self.connections.path).parent):
+            index = index_file(self.connections.path)
+            index.unlink(missing_ok=True)
+            for part in remove_abandoned(index.parent):
                 logger.warning("%s is being written and may hold what was purged.", part)
-        self._indexes.build_again()
+        if self.index:
+            self.index.build_again()
 
     def _require_unchanged(self, connection: apsw.Connection) -> int | None:
         return require_unchanged(connection, self._model_id)

@@ -1,12 +1,11 @@
 """Names and edges, read from the payloads of the memories that have them."""
 
-from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Sequence
 
 from qdrant_client import models
 
-from ....models import Certainty, Edge, EdgeCount, EdgeKind, MemoryFilter
-from ...merging import edge_counts, edges_by_origin
+from ....models import Edge, EdgeKind, MemoryFilter
+from ...merging import edges_by_origin
 from ..connection import QdrantConnection
 from ..filters import any_of, passing
 from ..points import edge_target, edges_from, payload_of
@@ -48,13 +47,6 @@ async def resolve(connection: QdrantConnection, namespace: str, names: Sequence[
         for name in wanted & set(payload["names"]):
             found.setdefault(name, set()).add(payload["content_hash"])
     return {name: sorted(found[name]) for name in sorted(found)}
-
-
-async def count_edges(connection: QdrantConnection, namespace: str) -> list[EdgeCount]:
-    counts = Counter[tuple[EdgeKind, Certainty | None, bool]]()
-    async for record in scrolled(connection, passing(MemoryFilter(namespace)), ["content_hash", "edges"]):
-        counts.update((edge.kind, edge.certainty, edge.weight != 0.0) for edge in edges_from(payload_of(record)))
-    return edge_counts(counts)
 
 
 async def _having(

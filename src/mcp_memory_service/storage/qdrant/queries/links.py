@@ -3,12 +3,11 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from qdrant_client import models
 
-from ....models import Candidate, Edge, EdgeKind, Linked, MemoryFilter, in_document_order
-from ...links import MAX_FOLLOWED, MAX_LINKS, MAX_NAMED, EdgeOf, ends_of, linked_by
+from ....models import LINK_KINDS, Candidate, Edge, Linked, MemoryFilter, in_document_order
+from ...links import MAX_LINKS, MAX_NAMED, EdgeOf, ends_of, linked_by
 from ..connection import QdrantConnection
 from ..filters import any_of, passing
 from ..points import CANDIDATE_FIELDS, candidate_from, edge_target, edges_from, memory_id, payload_of
@@ -53,47 +52,6 @@ async def linked(
         return []
     found_ids, found_names = await _ends(connection, *ends_of(edges), where)
     return linked_by(edges, found_ids, found_names, limit)
-
-
-async def followed(
-    connection: QdrantConnection,
-    content_hashes: Sequence[str],
-    limit: int,
-    where: MemoryFilter,
-    kinds: Sequence[EdgeKind],
-    *,
-    out: bool,
-) -> list[Linked]:
-    namespace, asked = where.namespace, list(dict.fromkeys(content_hashes))
-    payloads = list(map(payload_of, await retrieved(connection, namespace, asked, ["content_hash", "edges", "names"])))
-    if out:
-        found = {each["content_hash"]: edges_from(each) for each in payloads}
-    else:
-        found = await _back_edges(connection, namespace, payloads)
-    edges = [
-        EdgeOf(each, edge, 1, 1) for each in asked for edge in _followed_of(each, found.get(each, ()), kinds, out=out)
-    ]
-    return linked_by(edges, *await _ends(connection, *ends_of(edges), where), limit) if edges else []
-
-
-async def _back_edges(
-    connection: QdrantConnection, namespace: str, payloads: Sequence[Mapping[str, Any]]
-) -> dict[str, list[Edge]]:
-    """Those that lead to each of these memories, by its id."""
-    targets = {
-        each["content_hash"]: [
-            edge_target(each["content_hash"], by_name=False),
-            *(edge_target(name, by_name=True) for name in each.get("names", ())),
-        ]
-        for each in payloads
-    }
-    leading = await _leading_to(connection, namespace, [target for its in targets.values() for target in its])
-    return {each: [edge for target in its for edge in leading.get(target, ())] for each, its in targets.items()}
-
-
-def _followed_of(asked: str, edges: Sequence[Edge], kinds: Sequence[EdgeKind], *, out: bool) -> list[Edge]:
-    leading = [edge for edge in edges if edge.kind in kinds and edge.weight and (out or edge.from_id != asked)]
-    return sorted(leading, key=lambda edge: edge.key)[:MAX_FOLLOWED]
 
 
 def _outgoing(asked: str, edges: Sequence[Edge], popularity: Mapping[str, int]) -> Iterator[EdgeOf]:
@@ -168,4 +126,4 @@ async def _ends(
 
 
 def _links(edges: Sequence[Edge]) -> list[Edge]:
-    return sorted((edge for edge in edges if edge.is_link), key=lambda edge: edge.key)
+    return sorted((edge for edge in edges if edge.kind in LINK_KINDS), key=lambda edge: edge.key)

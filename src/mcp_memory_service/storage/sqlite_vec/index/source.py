@@ -1,7 +1,7 @@
 """The memories an index is made of: the log of their changes, their rows, and these as columns."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....hybrid_search.columns.digests import DIGEST_BYTES
-from ....models import MemoryKind, is_code, is_main
+from ....models import MemoryKind
 from ..schema import pinned_embedding
 from .format.quantization import Quantizer
 from .format.segment import KIND_CODES, NEVER, NO_SEQUENCE, NONE, Chunks, Documents
@@ -47,29 +47,8 @@ COLUMNS_OF_ROW = """
     (SELECT json_group_array(t.folded) FROM memory_tags mt JOIN tags t ON t.id = mt.tag_id WHERE mt.memory_id = m.id)
 """
 
-
-class Part(NamedTuple):
-    """Some of the namespaces of a store, which have an index of their own."""
-
-    name: str
-    indexed: str
-    """In SQL, of a namespace `m.namespace`: whether its memories are in the index."""
-    counted: str
-    """Likewise: whether they count for how large the store is."""
-    file_suffix: str
-    has: Callable[[str], bool]
-    """Whether a namespace is searched by this index."""
-
-
-MEMORIES = Part("memories", "instr(m.namespace, '#') = 0", "substr(m.namespace, -5) <> '#code'", "-index", is_main)
+IS_INDEXED = "instr(m.namespace, '#') = 0"
 """Histories and trash are searched rarely or never: without them, most stores have one namespace, which is faster."""
-CODE = Part("code", "substr(m.namespace, -5) = '#code'", "substr(m.namespace, -5) = '#code'", "-index-code", is_code)
-"""Symbols are many, and shall cost searches of memories nothing."""
-PARTS = {part.name: part for part in (MEMORIES, CODE)}
-
-
-def part_of(namespace: str) -> Part:
-    return CODE if is_code(namespace) else MEMORIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +73,12 @@ def follows(connection: apsw.Connection, position: Position) -> bool:
     return row is not None and row[0] == position.mark
 
 
-def batch_of(connection: apsw.Connection, memory_ids: Sequence[int], part: Part = MEMORIES) -> Batch:
+def batch_of(connection: apsw.Connection, memory_ids: Sequence[int]) -> Batch:
     """These memories, as far as they are there."""
     rows = connection.execute(
         f"""
         SELECT {COLUMNS_OF_ROW} FROM json_each(?) asked CROSS JOIN memories m ON m.id = asked.value
-        JOIN memory_words w ON w.memory_id = m.id WHERE {part.indexed} ORDER BY m.id
+        JOIN memory_words w ON w.memory_id = m.id WHERE {IS_INDEXED} ORDER BY m.id
         """,  # noqa: S608
         (json.dumps(list(memory_ids)),),
     )

@@ -6,8 +6,8 @@ from typing import cast
 
 import apsw
 
-from ....models import Certainty, Edge, EdgeCount, EdgeKind
-from ...merging import edge_counts, edges_by_origin
+from ....models import Edge, EdgeKind
+from ...merging import edges_by_origin
 
 
 def add_edges(connection: apsw.Connection, namespace: str, edges: Sequence[Edge]) -> list[str]:
@@ -22,11 +22,11 @@ def add_edges(connection: apsw.Connection, namespace: str, edges: Sequence[Edge]
     ids = dict(cast("list[tuple[str, int]]", rows.fetchall()))
     connection.executemany(
         """
-        INSERT INTO edges (memory_id, kind, by_name, target, weight, lines, certainty) VALUES (?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT DO UPDATE SET weight = excluded.weight, lines = excluded.lines, certainty = excluded.certainty
+        INSERT INTO edges (memory_id, kind, by_name, target, weight) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT DO UPDATE SET weight = excluded.weight
         """,
         [
-            (ids[edge.from_id], edge.kind, int(edge.by_name), edge.to, edge.weight, written(edge.lines), edge.certainty)
+            (ids[edge.from_id], edge.kind, int(edge.by_name), edge.to, edge.weight)
             for origin in by_origin.keys() & ids.keys()
             for edge in by_origin[origin]
         ],
@@ -71,17 +71,6 @@ def edges_to(
     return _grouped(rows)
 
 
-def count_edges(connection: apsw.Connection, namespace: str) -> list[EdgeCount]:
-    rows = connection.execute(
-        """
-        SELECT e.kind, e.certainty, e.weight <> 0, COUNT(*) FROM memories m
-        CROSS JOIN edges e ON e.memory_id = m.id WHERE m.namespace = ? GROUP BY 1, 2, 3
-        """,
-        (namespace,),
-    )
-    return edge_counts({(kind, certainty, bool(leads)): count for kind, certainty, leads, count in rows})
-
-
 def resolve(connection: apsw.Connection, namespace: str, names: Sequence[str]) -> dict[str, list[str]]:
     rows = connection.execute(
         """
@@ -97,7 +86,7 @@ def resolve(connection: apsw.Connection, namespace: str, names: Sequence[str]) -
     return found
 
 
-_EDGE = "m.content_hash, e.target, e.kind, e.weight, e.by_name, e.lines, e.certainty"
+_EDGE = "m.content_hash, e.target, e.kind, e.weight, e.by_name"
 _ORDER = "e.kind, e.by_name, e.target"
 _OF_KIND = "(? OR e.kind IN (SELECT value FROM json_each(?)))"
 
@@ -113,18 +102,7 @@ def _each_once(texts: Sequence[str]) -> str:
 def _grouped(rows: apsw.Cursor) -> dict[str, list[Edge]]:
     """By the first column."""
     found: dict[str, list[Edge]] = {}
-    for asked, *columns in rows:
-        found.setdefault(cast("str", asked), []).append(edge_from(*columns))
+    for asked, from_id, to, kind, weight, by_name in rows:
+        edge = Edge(from_id, to, kind, weight, by_name=bool(by_name))
+        found.setdefault(cast("str", asked), []).append(edge)
     return found
-
-
-def edge_from(
-    from_id: str, to: str, kind: EdgeKind, weight: float, by_name: int, lines: str | None, certainty: Certainty | None
-) -> Edge:
-    """From the columns of its row."""
-    places = tuple(map(int, lines.split(","))) if lines else ()
-    return Edge(from_id, to, kind, weight, by_name=bool(by_name), lines=places, certainty=certainty)
-
-
-def written(lines: Sequence[int]) -> str | None:
-    return ",".join(map(str, lines)) or None

@@ -6,12 +6,9 @@ from typing import Any, cast
 
 import apsw
 
-from ....models import LINK_KINDS, Candidate, EdgeKind, Linked, MemoryFilter
-from ...links import MAX_FOLLOWED, MAX_LINKS, MAX_NAMED, EdgeOf, ends_of, linked_by
+from ....models import LINK_KINDS, Candidate, Edge, Linked, MemoryFilter
+from ...links import MAX_LINKS, MAX_NAMED, EdgeOf, ends_of, linked_by
 from ..rows import condition
-from .graph import edge_from
-
-FOLLOWED_TOGETHER = 5
 
 
 def linked(connection: apsw.Connection, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> list[Linked]:
@@ -23,35 +20,9 @@ def linked(connection: apsw.Connection, content_hashes: Sequence[str], limit: in
     return linked_by(edges, _with_ids(connection, ids, where), _with_names(connection, names, where), limit)
 
 
-def followed(
-    connection: apsw.Connection,
-    content_hashes: Sequence[str],
-    limit: int,
-    where: MemoryFilter,
-    kinds: Sequence[EdgeKind],
-    *,
-    out: bool,
-) -> list[Linked]:
-    """One statement for each: only so does a limit hold for each, without counting what is beyond it. A few at a time:
-    callers of the first are mostly as many as are wanted."""
-    asked, found = list(dict.fromkeys(content_hashes)), list[Linked]()
-    for start in range(0, len(asked), FOLLOWED_TOGETHER):
-        edges: list[EdgeOf] = []
-        for each in asked[start : start + FOLLOWED_TOGETHER]:
-            values = {"asked": each, "namespace": where.namespace, "kinds": json.dumps(kinds)}
-            rows = [edge_from(*row) for row in connection.execute(_FOLLOWED_OUT if out else _FOLLOWED_BACK, values)]
-            edges += [EdgeOf(each, edge, 1, 1) for edge in sorted(rows, key=lambda edge: edge.key)]
-        ids, names = ends_of(edges)
-        by_id, by_name = _with_ids(connection, ids, where), _with_names(connection, names, where)
-        found += linked_by(edges, by_id, by_name, limit - len(found))
-        if len(found) == limit:
-            break
-    return found
-
-
 def _edge_of(row: tuple[Any, ...]) -> EdgeOf:
-    asked, *columns, degree, far_degree = row
-    return EdgeOf(asked, edge_from(*columns), degree, far_degree)
+    asked, from_id, to, kind, weight, by_name, degree, far_degree = row
+    return EdgeOf(asked, Edge(from_id, to, kind, weight, by_name=bool(by_name)), degree, far_degree)
 
 
 def _with_ids(connection: apsw.Connection, ids: Sequence[str], where: MemoryFilter) -> dict[str, Candidate]:
@@ -93,9 +64,8 @@ def _counted(rows: str, at_most: int, what: str = "1") -> str:
 
 
 _CANDIDATE = "m.content_hash, m.created_at, 0.0, m.session, m.sequence"
-_EDGE = "e.target, e.kind, e.weight, e.by_name, e.lines, e.certainty"
 _KINDS = json.dumps(LINK_KINDS).replace('"', "'").strip("[]")
-_IS_LINK = f"e.kind IN ({_KINDS}) AND e.weight <> 0"
+_IS_LINK = f"e.kind IN ({_KINDS})"
 
 # The memories asked about, and all that an edge may lead to them by. CROSS JOIN fixes the order of the loops: from
 # these few to their edges, never from all edges.
@@ -116,9 +86,9 @@ _BACK = f"""
 """
 _SAME_END = f"""
     edges f CROSS JOIN memories g ON g.id = f.memory_id AND g.namespace = :namespace
-    WHERE f.target = e.target AND f.by_name = e.by_name AND f.kind IN ({_KINDS}) AND f.weight <> 0
+    WHERE f.target = e.target AND f.by_name = e.by_name AND f.kind IN ({_KINDS})
 """
-_SAME_START = f"edges f WHERE f.memory_id = e.memory_id AND f.kind IN ({_KINDS}) AND f.weight <> 0"
+_SAME_START = f"edges f WHERE f.memory_id = e.memory_id AND f.kind IN ({_KINDS})"
 
 _HAS_LINKS = f"""
     WITH {_ASKED}
@@ -130,31 +100,14 @@ _LINKS = f"""
     WITH {_ASKED},
     out AS MATERIALIZED (SELECT place, {_counted(_OUT, MAX_LINKS + 1)} AS degree FROM asked),
     back AS MATERIALIZED (SELECT place, sum({_counted(_BACK, MAX_LINKS + 1)}) AS degree FROM address GROUP BY place)
-    SELECT asked, from_id, target, kind, weight, by_name, lines, certainty, degree, far_degree FROM (
-        SELECT 0 AS is_back, place, content_hash AS asked, content_hash AS from_id, {_EDGE}, degree,
-            {_counted(_SAME_END, MAX_LINKS, "DISTINCT f.memory_id")} AS far_degree
+    SELECT asked, from_id, target, kind, weight, by_name, degree, far_degree FROM (
+        SELECT 0 AS is_back, place, content_hash AS asked, content_hash AS from_id, e.target, e.kind, e.weight,
+            e.by_name, degree, {_counted(_SAME_END, MAX_LINKS, "DISTINCT f.memory_id")} AS far_degree
         FROM out CROSS JOIN asked USING (place) CROSS JOIN {_OUT} AND degree <= {MAX_LINKS}
         UNION ALL
-        SELECT 1, place, address.content_hash, o.content_hash, {_EDGE}, degree,
-            {_counted(_SAME_START, MAX_LINKS)}
+        SELECT 1, place, address.content_hash, o.content_hash, e.target, e.kind, e.weight,
+            e.by_name, degree, {_counted(_SAME_START, MAX_LINKS)}
         FROM back CROSS JOIN address USING (place) CROSS JOIN {_BACK} AND degree <= {MAX_LINKS}
     )
     ORDER BY place, is_back, from_id, kind, by_name, target
-"""  # noqa: S608
-
-_IS_FOLLOWED = "e.kind IN (SELECT value FROM json_each(:kinds)) AND e.weight <> 0"
-_FOLLOWED_OUT = f"""
-    SELECT a.content_hash, {_EDGE} FROM memories a CROSS JOIN edges e ON e.memory_id = a.id
-    WHERE a.namespace = :namespace AND a.content_hash = :asked AND {_IS_FOLLOWED} LIMIT {MAX_FOLLOWED}
-"""  # noqa: S608
-_FOLLOWED_BACK = f"""
-    WITH a AS (SELECT id FROM memories WHERE namespace = :namespace AND content_hash = :asked),
-    address AS MATERIALIZED (
-        SELECT id, :asked AS target, 0 AS by_name FROM a
-        UNION ALL SELECT id, n.name, 1 FROM a CROSS JOIN memory_names n ON n.memory_id = a.id
-    )
-    SELECT o.content_hash, {_EDGE} FROM address
-    CROSS JOIN edges e ON e.target = address.target AND e.by_name = address.by_name AND e.memory_id <> address.id
-    CROSS JOIN memories o ON o.id = e.memory_id AND o.namespace = :namespace
-    WHERE {_IS_FOLLOWED} LIMIT {MAX_FOLLOWED}
 """  # noqa: S608

@@ -7,7 +7,6 @@ import apsw
 from ....models import (
     Candidate,
     CorpusStatistics,
-    EdgeKind,
     Linked,
     Memory,
     MemoryFilter,
@@ -32,21 +31,19 @@ class SnapshotReads:
         connection: apsw.Connection,
         index: IndexReader | None,
         dimension_of: Callable[[apsw.Connection], int | None],
-        is_indexed: Callable[[str], bool] = is_main,
     ) -> None:
         self._connection = connection
         self._index = index
-        self._is_indexed = is_indexed
         self._dimension_of = dimension_of
 
     def _index_for(self, where: MemoryFilter, *, of_corpus: bool = False) -> IndexReader | None:
-        """It knows namespace, tags, types, kinds, times and expiry, and has nothing of histories and trash; nor has
-        that of memories code, or the other way round. The corpus of a filter is the same at any moment."""
+        """It knows namespace, tags, types, kinds, times and expiry, and has nothing of histories and trash. The corpus
+        of a filter is the same at any moment."""
         as_of = None if of_corpus else where.as_of
         unknown = (where.scope, where.session, where.source, where.pinned, where.expired_by, as_of)
         if where.metadata or unknown != _UNASKED or where.ended_before is not None:
             return None
-        return self._index if self._is_indexed(where.namespace) else None
+        return self._index if is_main(where.namespace) else None
 
     async def retrieve(self, query_vector: Vector, limit: int, where: MemoryFilter) -> Sequence[Candidate]:
         index = self._index_for(where)
@@ -91,11 +88,6 @@ class SnapshotReads:
     async def linked(self, content_hashes: Sequence[str], limit: int, where: MemoryFilter) -> Sequence[Linked]:
         return links.linked(self._connection, content_hashes, limit, where)
 
-    async def followed(
-        self, content_hashes: Sequence[str], limit: int, where: MemoryFilter, kinds: Sequence[EdgeKind], *, out: bool
-    ) -> Sequence[Linked]:
-        return links.followed(self._connection, content_hashes, limit, where, kinds, out=out)
-
     async def chunk_similarities(
         self, query_vector: Vector, namespace: str, content_hashes: Sequence[str]
     ) -> dict[str, list[float]]:
@@ -106,7 +98,7 @@ class SnapshotReads:
         return reads.tags_version(self._connection, namespace)
 
     async def count_all_memories(self, namespace: str) -> int:
-        if self._index is None or not self._is_indexed(namespace):
+        if self._index is None or not is_main(namespace):
             return reads.count_all_memories(self._connection, namespace)
         return self._index.count_all_memories(namespace)
 

@@ -7,21 +7,16 @@ import apsw
 
 from ....models.upkeep import Finding
 from ..index.format.segment_file import Unusable, index_file, read_segment_file
-from ..index.source import PARTS, follows
+from ..index.source import follows
 from ..schema import pinned_embedding
 
 
 def index_warnings(connection: apsw.Connection, store: Path) -> Iterator[Finding]:
     """Of a store without one there is nothing to say: searches are answered from the rows until one is built."""
-    for part in PARTS.values():
-        file = index_file(store, part.file_suffix)
-        if file.exists():
-            yield from _warnings_of(connection, file)
-
-
-def _warnings_of(connection: apsw.Connection, file: Path) -> Iterator[Finding]:
+    if not index_file(store).exists():
+        return
     try:
-        header = read_segment_file(file).header
+        header = read_segment_file(index_file(store)).header
     except Unusable as error:
         yield Finding("search_index_unusable", f"The search index cannot be used: {error}.")
         return

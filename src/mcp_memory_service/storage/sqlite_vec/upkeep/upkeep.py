@@ -26,7 +26,7 @@ from ..file.connection import (
 )
 from ..file.connections import writer_queue
 from ..file.filesystems import require_trustworthy
-from ..index import PARTS, index_file
+from ..index import index_file
 from ..queries.writes import add_vectors
 from ..rows import memory_by_id
 from ..schema import is_backup, pinned_embedding, prepare, require_ours
@@ -83,8 +83,7 @@ class StoreUpkeep:
         model of the store."""
         before = self.inspect()
         if before.warnings:  # a service builds it anew
-            for part in PARTS.values():
-                index_file(self._path, part.file_suffix).unlink(missing_ok=True)
+            index_file(self._path).unlink(missing_ok=True)
             return Repaired(before, self.inspect(), None)
         codes = {finding.code for finding in before.findings if finding.rebuildable}
         beyond_repair = {finding.code for finding in before.findings if not finding.rebuildable} - ONE_MEMORY_ONLY

@@ -23,11 +23,10 @@ from ..format.segment import NAME, TAG, WORD, Chunks, Documents, tag_term, term_
 from ..format.segment_file import Column, Header, SegmentData, write_segment_file
 from ..source import (
     COLUMNS_OF_ROW,
-    MEMORIES,
+    IS_INDEXED,
     Batch,
     DocumentRow,
     NameCodes,
-    Part,
     as_matrix,
     encoded_chunks,
     encoded_documents,
@@ -40,17 +39,17 @@ BATCH = 4_000
 SAMPLED_VECTORS = 20_000
 
 
-def build(connection: apsw.Connection, target: Path, part: Part = MEMORIES) -> None:
+def build(connection: apsw.Connection, target: Path) -> None:
     """Read all rows and replace the file of the index."""
-    write_segment_file(target, columns_of_rows(connection, part))
+    write_segment_file(target, columns_of_rows(connection))
 
 
-def columns_of_rows(connection: apsw.Connection, part: Part = MEMORIES, *, exact: bool = False) -> SegmentData:
+def columns_of_rows(connection: apsw.Connection, *, exact: bool = False) -> SegmentData:
     """All rows as columns, with vectors as they are or as bytes. They name the memories that changed after they were
     read, which are read again when the columns are used."""
     model_id, _ = pinned_embedding(connection)
-    rows = AllRows(connection, part)
-    made = _Columns(Quantizer.fitted(_sample(connection, part), exact=exact), tokens_like(connection))
+    rows = AllRows(connection)
+    made = _Columns(Quantizer.fitted(_sample(connection), exact=exact), tokens_like(connection))
     for batch in rows.batches(BATCH):
         made.add(batch)
     columns = made.columns() | {"changed_since": np.array(sorted(rows.changed_since), np.int64)}
@@ -66,15 +65,10 @@ def columns_of_rows(connection: apsw.Connection, part: Part = MEMORIES, *, exact
     return SegmentData(header, columns, exact)
 
 
-def _sample(connection: apsw.Connection, part: Part) -> NDArray[np.float32]:
-    """Drawn from all over the part: what was stored first may be about one thing."""
+def _sample(connection: apsw.Connection) -> NDArray[np.float32]:
+    """Drawn from all over the store: what was stored first may be about one thing."""
     rows = connection.execute(
-        f"""
-        SELECT embedding FROM vectors WHERE id IN (
-            SELECT v.id FROM vectors v JOIN memories m ON m.id = v.memory_id
-            WHERE {part.counted} ORDER BY random() LIMIT ?
-        )
-        """,  # noqa: S608
+        "SELECT embedding FROM vectors WHERE id IN (SELECT id FROM vectors ORDER BY random() LIMIT ?)",
         (SAMPLED_VECTORS,),
     ).fetchall()
     return as_matrix([cast("bytes", row[0]) for row in rows], pinned_embedding(connection)[1])
@@ -84,9 +78,8 @@ class AllRows:
     """All memories, batch by batch, each on a snapshot of its own: with one for all, SQLite could not empty its log
     while they are read. What changes meanwhile is known in the end."""
 
-    def __init__(self, connection: apsw.Connection, part: Part = MEMORIES) -> None:
+    def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        self._part = part
         self._last_id = -1
         self.position = newest_position(connection)
         """All changes up to this one were read, but for those of `changed_since`."""
@@ -96,7 +89,7 @@ class AllRows:
     def batches(self, size: int) -> Iterator[Batch]:
         sql = f"""
             SELECT {COLUMNS_OF_ROW} FROM memories m JOIN memory_words w ON w.memory_id = m.id
-            WHERE m.id > ? AND {self._part.indexed} ORDER BY m.id LIMIT ?
+            WHERE m.id > ? AND {IS_INDEXED} ORDER BY m.id LIMIT ?
         """  # noqa: S608
         while True:
             with _one_snapshot(self._connection):

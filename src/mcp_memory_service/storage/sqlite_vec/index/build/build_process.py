@@ -1,10 +1,10 @@
 """Builds the index of a store in a process of its own, so that searches go on undisturbed meanwhile.
 
-    python -m mcp_memory_service.storage.sqlite_vec.index.build.build_process STORE SEQUENCE [PART]
+    python -m mcp_memory_service.storage.sqlite_vec.index.build.build_process STORE SEQUENCE
 
-SEQUENCE is the change that the index has to have at the least, PART what of the store it is for. Of several at once,
-one builds; the others wait for it and mostly find nothing left to do. It ends with its standard input, which who
-started it holds open: what nobody waits for is not built.
+SEQUENCE is the change that the index has to have at the least. Of several at once, one builds; the others wait for it
+and mostly find nothing left to do. It ends with its standard input, which who started it holds open: what nobody waits
+for is not built.
 """
 
 import _thread
@@ -24,7 +24,7 @@ from ...file.connection import connect
 from ...upkeep.erasure import purges
 from ..format.segment_file import Unusable, index_file, read_segment_file
 from ..live.segments import is_worth_rebuilding
-from ..source import MEMORIES, PARTS, Part, follows
+from ..source import follows
 from .build import build
 
 try:
@@ -37,16 +37,16 @@ BEHIND_SEARCHES = 10
 ATTEMPTS = 3
 
 
-def main(store: Path, least_sequence: int, part: Part = MEMORIES) -> None:
+def main(store: Path, least_sequence: int) -> None:
     if hasattr(os, "nice"):
         os.nice(BEHIND_SEARCHES)
-    target = index_file(store, part.file_suffix)
+    target = index_file(store)
     with _one_at_a_time(store), closing(connect(store, read_only=True)) as connection:
         if is_current(connection, target, least_sequence):
             return
         for _ in range(ATTEMPTS):
             before = purges(connection)
-            build(connection, target, part)
+            build(connection, target)
             if purges(connection) == before:
                 return
             # What was purged meanwhile may be in it.
@@ -90,4 +90,4 @@ def _end_with_input() -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=_end_with_input, daemon=True).start()
-    main(Path(sys.argv[1]), int(sys.argv[2]), PARTS[sys.argv[3]] if len(sys.argv) > 3 else MEMORIES)
+    main(Path(sys.argv[1]), int(sys.argv[2]))

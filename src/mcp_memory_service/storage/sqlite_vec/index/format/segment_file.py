@@ -104,10 +104,10 @@ class SegmentData:
     file: MappedFile | None = None
 
 
-def index_file(store: Path, suffix: str = "-index") -> Path:
+def index_file(store: Path) -> Path:
     """Beside the database itself, whatever links lead to it."""
     file = real_path(store)
-    return file.with_name(f"{file.name}{suffix}")
+    return file.with_name(f"{file.name}-index")
 
 
 def write_segment_file(target: Path, data: SegmentData) -> None:

@@ -13,7 +13,7 @@ import apsw
 from .....errors import StorageUnavailable
 from ...text_index import tokens_like
 from ..query.reader import IndexReader
-from ..source import MEMORIES, Part, Position, batch_of, follows, newest_position
+from ..source import Position, batch_of, follows, newest_position
 from .segments import Segments
 
 MAX_CHANGES_OF_A_SEARCH = 500
@@ -25,9 +25,8 @@ class CurrentIndex:
     """`reader_for` is for the threads that read; `notify` is called by them when there is something to do that they do
     not do themselves, with whether the rows must be searched until then."""
 
-    def __init__(self, notify: Callable[[bool], None], part: Part = MEMORIES) -> None:
+    def __init__(self, notify: Callable[[bool], None]) -> None:
         self._notify = notify
-        self._part = part
         self._catching_up = threading.Lock()
         self.segments: Segments | None = None
         self.reader: IndexReader | None = None
@@ -74,7 +73,7 @@ class CurrentIndex:
                 raise StorageUnavailable("Only half of a change was applied to the index; it is loaded again.")
             if not follows(connection, segments.position):
                 raise StorageUnavailable("More has changed than the log of changes holds; the index is built again.")
-            more = _apply_changes(connection, segments, MAX_CHANGES_AT_ONCE, self._part)
+            more = _apply_changes(connection, segments, MAX_CHANGES_AT_ONCE)
             if not more:
                 self.segments, self.reader = segments, segments.reader()
             return more
@@ -93,7 +92,7 @@ class CurrentIndex:
         if not follows(connection, reader.position):
             return None
         try:
-            _apply_changes(connection, segments, MAX_CHANGES_OF_A_SEARCH, self._part)
+            _apply_changes(connection, segments, MAX_CHANGES_OF_A_SEARCH)
         except BaseException:
             self.segments = self.reader = None  # half of a change may be in it
             raise
@@ -101,11 +100,11 @@ class CurrentIndex:
         return reader if reader.position == newest else None
 
 
-def _apply_changes(connection: apsw.Connection, segments: Segments, most: int, part: Part) -> bool:
+def _apply_changes(connection: apsw.Connection, segments: Segments, most: int) -> bool:
     """Whether there may be more."""
     if segments.changed_since:  # just loaded, and not in use yet
         changed, segments.changed_since = segments.changed_since[:most], segments.changed_since[most:]
-        segments.apply(changed, batch_of(connection, changed, part), tokens_like(connection), segments.position)
+        segments.apply(changed, batch_of(connection, changed), tokens_like(connection), segments.position)
         return True
     changes = connection.execute(
         "SELECT sequence, mark, memory_id FROM changes WHERE sequence > ? ORDER BY sequence LIMIT ?",
@@ -115,5 +114,5 @@ def _apply_changes(connection: apsw.Connection, segments: Segments, most: int, p
         logged = cast("list[tuple[int, int, int]]", changes)
         changed = sorted({memory_id for _, _, memory_id in logged})
         position = Position(*logged[-1][:2])
-        segments.apply(changed, batch_of(connection, changed, part), tokens_like(connection), position)
+        segments.apply(changed, batch_of(connection, changed), tokens_like(connection), position)
     return len(changes) == most

@@ -4,9 +4,10 @@ import asyncio
 import logging
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import apsw
 
@@ -18,7 +19,7 @@ from ...schema import pinned_embedding
 from ..build.build import columns_of_rows
 from ..format.segment_file import SegmentData, Unusable, index_file, read_segment_file
 from ..query.reader import IndexReader
-from ..source import MEMORIES, Part, Position, follows, newest_position
+from ..source import IS_INDEXED, Position, follows, newest_position
 from .catch_up import CurrentIndex
 from .segments import Segments
 
@@ -72,24 +73,19 @@ class SearchIndex(Protocol):
     async def close(self) -> None: ...
 
 
-class IndexFactory(Protocol):
-    def __call__(self, connections: ConnectionPool, model_id: str, *, part: Part = MEMORIES) -> SearchIndex:
-        """The index of a part of a store, from its connections and the id of its embedding model."""
-        ...
+IndexFactory: TypeAlias = Callable[[ConnectionPool, str], SearchIndex]
+"""Makes the index of a store from its connections and the id of its embedding model."""
 
 
 class LiveIndex:
     """Made in the event loop that will close it."""
 
-    def __init__(
-        self, connections: ConnectionPool, model_id: str, options: IndexOptions, *, part: Part = MEMORIES
-    ) -> None:
+    def __init__(self, connections: ConnectionPool, model_id: str, options: IndexOptions) -> None:
         self._path = connections.path
         self._model_id = model_id
         self._connections = connections
         self._options = options
-        self._part = part
-        self._current = CurrentIndex(self._notify, part)
+        self._current = CurrentIndex(self._notify)
         self.reader_for = self._current.reader_for
         self._loop = asyncio.get_running_loop()
         self._due = asyncio.Event()
@@ -177,7 +173,7 @@ class LiveIndex:
         if current.segments is not None and not will_be_replaced:
             await self._catch_up(current.segments)
         if current.segments is None:
-            if self._store_is_small or not await self._connections.read(self._can_be_indexed):
+            if self._store_is_small or not await self._connections.read(_can_be_indexed):
                 self.degraded = ()
                 await self._keep_in_memory()
                 return
@@ -190,7 +186,7 @@ class LiveIndex:
         """The index of a small store; there is none of an empty one, or where nobody has said yet how long vectors
         are."""
         self._must_build = False
-        data = await self._connections.read(self._columns_in_memory)
+        data = await self._connections.read(_columns_in_memory)
         if data is None:
             self._current.forget()
         else:
@@ -227,21 +223,13 @@ class LiveIndex:
         self.degraded = ()
 
     def _is_small(self, connection: apsw.Connection) -> bool:
-        counted = f"SELECT coalesce(sum(memories), 0) FROM namespaces m WHERE {self._part.counted}"  # noqa: S608
-        return int(connection.execute(counted).get) < self._options.min_memories
-
-    def _columns_in_memory(self, connection: apsw.Connection) -> SegmentData | None:
-        return columns_of_rows(connection, self._part, exact=True) if self._can_be_indexed(connection) else None
-
-    def _can_be_indexed(self, connection: apsw.Connection) -> bool:
-        """The length of vectors comes with the first of them, if not with the model."""
-        has_some = connection.execute(f"SELECT 1 FROM namespaces m WHERE {self._part.indexed} LIMIT 1").get  # noqa: S608
-        return has_some is not None and pinned_embedding(connection)[1] is not None
+        counted = "SELECT count(*) FROM (SELECT 1 FROM memories LIMIT ?)"
+        return int(connection.execute(counted, (self._options.min_memories,)).get) < self._options.min_memories
 
     async def _loaded(self) -> Segments | None:
         """From the file, if it is whole and of this store; what has changed since is applied later."""
         try:
-            file = await asyncio.to_thread(read_segment_file, index_file(self._path, self._part.file_suffix))
+            file = await asyncio.to_thread(read_segment_file, index_file(self._path))
         except Unusable as error:
             logger.info("There is no search index to load: %s", error)
             return None
@@ -268,7 +256,6 @@ class LiveIndex:
             BUILDER,
             str(self._path),
             str(least.sequence),
-            self._part.name,
             stdin=asyncio.subprocess.PIPE,  # open for as long as this process lives, and the builder no longer
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
@@ -287,6 +274,16 @@ class LiveIndex:
         if process.returncode:
             last = errors.decode(errors="replace").strip().rpartition("\n")[2] or f"it ended with {process.returncode}"
             raise StorageUnavailable(f"The search index of {self._path} cannot be built: {last}")
+
+
+def _columns_in_memory(connection: apsw.Connection) -> SegmentData | None:
+    return columns_of_rows(connection, exact=True) if _can_be_indexed(connection) else None
+
+
+def _can_be_indexed(connection: apsw.Connection) -> bool:
+    """The length of vectors comes with the first of them, if not with the model."""
+    has_some = connection.execute(f"SELECT 1 FROM namespaces m WHERE {IS_INDEXED} LIMIT 1").get  # noqa: S608
+    return has_some is not None and pinned_embedding(connection)[1] is not None
 
 
 def _is_expected(error: Exception) -> bool:

@@ -1,1 +1,0 @@
-"""The front end of JavaScript and TypeScript: files in, what they define and what names in them mean out."""

@@ -1,1 +1,0 @@
-"""Resolving names across the files of a project."""
